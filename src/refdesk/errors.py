@@ -1,0 +1,161 @@
+"""
+Every error that Refdesk raises on purpose.
+
+* RefdeskError
+  - ConfigError            the configuration is wrong; raised at start-up
+    . UnknownName          a name that no plugin has registered
+  - SearchError            a search gave nothing usable; never reaches a gateway client
+    . EngineError          the engine refused, or its answer did not parse
+    . EngineTimeout        the engine, or the whole search, ran out of time
+    . SearchShed           the limiter was full and the queue time ran out, or memory is short
+  - WireError              a client sent a body that its wire does not allow
+  - UpstreamError          the model endpoint could not be reached, or its answer was cut
+  - StoreError             the store cannot be opened or used
+
+An upstream's own 4xx or 5xx is not one of them: it is an answer, and passes through as it came.
+Messages are sentences that name the value and the remedy; they never hold a key.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from difflib import get_close_matches
+from typing import Literal
+
+Outcome = Literal[
+    "bad_key",
+    "no_credit",
+    "rate_limited",
+    "bad_request",
+    "unsupported_param",
+    "upstream_down",
+    "unreachable",
+    "timeout",
+    "too_large",
+    "parse_error",
+    "blocked",
+]
+"""How a call to an engine failed.  An empty result is no failure of the engine."""
+
+Reason = Literal[
+    "engine_timeout",
+    "engine_unreachable",
+    "engine_http_error",
+    "engine_bad_response",
+    "engine_too_large",
+    "engine_quota",
+    "engine_rate_limited",
+    "engine_bad_key",
+    "engine_resting",
+    "no_results",
+    "no_engine",
+    "no_query",
+    "queue_timeout",
+    "budget_exceeded",
+    "memory_pressure",
+    "injection_failed",
+    "target_blocked",
+]
+"""Why a gateway search did not happen: in the response header, the request log and the metrics."""
+
+REASON_OF: dict[Outcome, Reason] = {
+    "bad_key": "engine_bad_key",
+    "no_credit": "engine_quota",
+    "rate_limited": "engine_rate_limited",
+    "bad_request": "engine_http_error",
+    "unsupported_param": "engine_http_error",
+    "upstream_down": "engine_http_error",
+    "unreachable": "engine_unreachable",
+    "timeout": "engine_timeout",
+    "too_large": "engine_too_large",
+    "parse_error": "engine_bad_response",
+    "blocked": "target_blocked",
+}
+
+
+class RefdeskError(Exception):
+    """The root of all errors raised on purpose."""
+
+
+class ConfigError(RefdeskError):
+    """The configuration is wrong; the message says where, what was found, what would be right."""
+
+
+class UnknownName(ConfigError):
+    """A name that no plugin of its kind has registered."""
+
+    def __init__(self, kind: str, name: str, known: Iterable[str]) -> None:
+        names = sorted(known)
+        close = get_close_matches(name, names, n=1)
+        hint = f"; did you mean {close[0]!r}?" if close else ""
+        super().__init__(f"no {kind} is called {name!r}; known: {', '.join(names) or 'none'}{hint}")
+        self.kind = kind
+        self.name = name
+
+
+class SearchError(RefdeskError):
+    """A search gave nothing usable.  At the gateway the request goes on without it."""
+
+    def __init__(self, message: str, *, reason: Reason) -> None:
+        super().__init__(message)
+        self.reason: Reason = reason
+
+
+class EngineError(SearchError):
+    """
+    An engine refused, could not be reached, or its answer did not parse.
+
+    Args:
+        message: What happened, without any key.
+        outcome: The class of failure; decides how long the engine rests.
+        retry_after_s: How long the engine asked us to wait, in seconds, where it did.
+    """
+
+    def __init__(
+        self, message: str, *, outcome: Outcome, retry_after_s: float | None = None
+    ) -> None:
+        super().__init__(message, reason=REASON_OF[outcome])
+        self.outcome: Outcome = outcome
+        self.retry_after_s = retry_after_s
+
+
+class EngineTimeout(EngineError):
+    """The engine took longer than it was given."""
+
+    def __init__(self, message: str) -> None:
+        super().__init__(message, outcome="timeout")
+
+
+class SearchShed(SearchError):
+    """The search was not started, because too much is going on already."""
+
+
+class WireError(RefdeskError):
+    """
+    A client sent a body that its wire does not allow.
+
+    Args:
+        message: What is wrong with which value, and what would be right.
+        status: The HTTP status to answer with.
+        param: The top-level field at fault, where there is one.
+    """
+
+    def __init__(self, message: str, *, status: int = 400, param: str | None = None) -> None:
+        super().__init__(message)
+        self.status = status
+        self.param = param
+
+
+UpstreamFault = Literal["unreachable", "timeout", "cut", "bad_response"]
+
+
+class UpstreamError(RefdeskError):
+    """The model endpoint could not be reached, took too long, or its answer broke off."""
+
+    def __init__(self, message: str, *, fault: UpstreamFault) -> None:
+        super().__init__(message)
+        self.fault: UpstreamFault = fault
+
+
+class StoreError(RefdeskError):
+    """The store cannot be opened or used.  The message says what to do."""

@@ -1,0 +1,1 @@
+"""Web search: engines, which one to ask, and asking it within bounds."""

@@ -1,0 +1,1 @@
+"""Engines that are no HTTP exchange of ours."""

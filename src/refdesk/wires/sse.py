@@ -1,0 +1,86 @@
+"""
+Server-sent events, as bytes (https://html.spec.whatwg.org/multipage/server-sent-events.html).
+
+Lines stay bytes until they are whole, since a chunk may end inside a character.  Every event keeps
+the bytes it came as, so that what nobody edits is sent on unchanged.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Final
+
+from refdesk.errors import UpstreamError
+
+MAX_EVENT_BYTES: Final = 16 * 1024 * 1024
+"""The longest event we hold in memory: a final object with a few images fits, a runaway does not."""
+
+_END: Final = re.compile(rb"\r\n\r\n|\n\n|\r\r|\n\r\n|\r\n\n|\n\r(?!\n)|\r\r\n")
+_LINE: Final = re.compile(rb"\r\n|\n|\r")
+_BOM: Final = b"\xef\xbb\xbf"
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """
+    One event: its name (empty where none was sent), its data, and the bytes it came as.
+
+    A block of comments only has neither name nor data.
+    """
+
+    name: str
+    data: bytes
+    raw: bytes
+
+
+class Decoder:
+    """Cut a stream of bytes into events, however the bytes were cut."""
+
+    def __init__(self) -> None:
+        self._buffer = b""
+        self._searched = 0
+
+    def feed(self, data: bytes) -> Iterator[Event]:
+        """Yield the events that are whole by now; UpstreamError if one is too long."""
+        buffer = self._buffer + data if self._buffer else data
+        start = 0
+        at = max(0, self._searched - 3)
+        while match := _END.search(buffer, at):
+            # A carriage return at the very end may be half of a line end.
+            if match.end() == len(buffer) and buffer.endswith(b"\r"):
+                break
+            yield _event(buffer[start : match.end()])
+            start = at = match.end()
+        self._buffer = buffer[start:]
+        self._searched = len(self._buffer)
+        if len(self._buffer) > MAX_EVENT_BYTES:
+            raise UpstreamError(
+                f"the upstream sent an event of more than {MAX_EVENT_BYTES} bytes",
+                fault="bad_response",
+            )
+
+    def finish(self) -> Event | None:
+        """Return the last event, where the stream ended without a blank line after it."""
+        rest, self._buffer, self._searched = self._buffer, b"", 0
+        return _event(rest) if rest.strip() else None
+
+
+def _event(raw: bytes) -> Event:
+    name = ""
+    data: list[bytes] = []
+    for line in _LINE.split(raw.removeprefix(_BOM)):
+        field, _, value = line.partition(b":")
+        value = value.removeprefix(b" ")
+        if field == b"data":
+            data.append(value)
+        elif field == b"event":
+            name = value.decode(errors="replace")
+    return Event(name, b"\n".join(data), raw)
+
+
+def encode(data: bytes, name: str = "") -> bytes:
+    """Write one event; ``data`` must hold no line end."""
+    head = b"event: " + name.encode() + b"\n" if name else b""
+    return head + b"data: " + data + b"\n\n"
