@@ -68,7 +68,7 @@ def normal_url(url: str) -> str:
 
 
 def is_web_url(url: str) -> bool:
-    """Whether this is an http or https URL with a host and no user name, fit to be shown as a link."""
+    """Whether this is an http or https URL with a host and no user name, fit for a link."""
     if len(url) > MAX_URL_CHARS or _NOT_IN_URL.search(url):
         return False
     try:

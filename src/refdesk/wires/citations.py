@@ -2,8 +2,8 @@
 Where a model's text names a source: by its URL, or by its number in brackets.
 
 Offsets count code points of the text, half-open, over the whole visible marker: ``[2]``,
-``[title](url)``, ``([title](url))``, or a bare URL.  What stands in code is no citation; a number or
-URL that belongs to no source is counted and otherwise left alone.
+``[title](url)``, ``([title](url))``, or a bare URL.  What stands in code is no citation; a number
+or URL that belongs to no source is counted and otherwise left alone.
 """
 
 from __future__ import annotations
