@@ -12,8 +12,8 @@ What is refused, and why:
 * nesting deeper than the parser's limit, an integer of more than 4,300 digits, an object with more
   than 20,000 keys: nobody's request, and dear to parse for whoever comes next.
 
-A lone surrogate (an escape such as ``\\ud800`` without its other half) is legal in a body and has no
-meaning as text.  It is carried through as sent, and read as U+FFFD.
+A lone surrogate (an escape such as ``\\ud800`` without its other half) is legal in a body and has
+no meaning as text.  It is carried through as sent, and read as U+FFFD.
 """
 
 from __future__ import annotations
@@ -168,7 +168,7 @@ def dump(tree: Any) -> bytes:
 
 def is_null(raw: Raw | bytes) -> bool:
     """Whether this is the JSON word ``null``."""
-    return memoryview(raw) == b"null"
+    return memoryview(raw).nbytes == 4 and bytes(raw) == b"null"
 
 
 def kind(raw: Raw | bytes | None) -> str:

@@ -15,7 +15,7 @@ from typing import Final
 from refdesk.errors import UpstreamError
 
 MAX_EVENT_BYTES: Final = 16 * 1024 * 1024
-"""The longest event we hold in memory: a final object with a few images fits, a runaway does not."""
+"""The longest event we hold: a final object with a few images fits, a runaway does not."""
 
 _END: Final = re.compile(rb"\r\n\r\n|\n\n|\r\r|\n\r\n|\r\n\n|\n\r(?!\n)|\r\r\n")
 _LINE: Final = re.compile(rb"\r\n|\n|\r")
