@@ -1,0 +1,345 @@
+"""
+One request at the gateway, as a conversation with whoever does the work.
+
+`exchange` yields commands and is sent replies; it does no I/O.  Its promises are the order of its
+lines:
+
+* the upstream is called exactly once, whatever became of the search;
+* a failed search blocks nothing: the model gets what the client sent;
+* the client's search tool goes only after the material is in, or where the upstream is known not to
+  take it;
+* what we put into an earlier answer never reaches an upstream in our own form.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Generator
+from dataclasses import dataclass, field
+from typing import Literal
+
+from refdesk.errors import Reason, UpstreamError, WireError
+from refdesk.gateway import history, material
+from refdesk.gateway.query import extract_query
+from refdesk.gateway.route import Decision, Route
+from refdesk.gateway.steps import Step, decide_step
+from refdesk.types import WebAnswer, WebQuery
+from refdesk.wires.base import (
+    GatewaySearch,
+    History,
+    Marks,
+    SearchTool,
+    StreamRewriter,
+    Wire,
+)
+from refdesk.wires.document import Document
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Terms:
+    """What the configuration says about requests like this one."""
+
+    decision: Decision
+    accepts_tool: bool = True
+    """Whether the upstream takes a declared search tool without an error."""
+    accepts_source: str = ""
+    """Who says so."""
+    hosted_stays: bool = True
+    """Whether a provider's own search blocks in the history are this upstream's own."""
+    max_query_chars: int = 400
+    max_injected_chars: int = 16384
+    max_snippet_chars: int = 500
+    pages: int = 2
+
+
+# Commands
+
+
+@dataclass(frozen=True, slots=True)
+class Recall:
+    """Find what our marks stand for, and any earlier search of this conversation."""
+
+    marks: Marks
+    conversation: bytes
+    """The conversation so far, where its wire says nothing about earlier searches; else empty."""
+
+
+@dataclass(frozen=True, slots=True)
+class Search:
+    """Search the web."""
+
+    query: WebQuery
+    engine: str | None
+    pages: int
+    conversation: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class CallUpstream:
+    """Send this document to the model.  ``outcome`` is what the response head says of search."""
+
+    document: Document
+    outcome: Outcome
+
+
+# Replies
+
+
+@dataclass(frozen=True, slots=True)
+class Recalled:
+    """What was found.  ``earlier`` is the search of this very user text, if there was one."""
+
+    history: History
+    earlier: tuple[str, WebAnswer] | None = None
+    """Its id, and what it gave."""
+
+
+@dataclass(frozen=True, slots=True)
+class SearchDone:
+    """The search worked; ``id`` is 40 hex digits of its own."""
+
+    id: str
+    answer: WebAnswer
+
+
+@dataclass(frozen=True, slots=True)
+class SearchFailed:
+    """The search gave nothing."""
+
+    reason: Reason
+    detail: str
+    id: str = ""
+    notices: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class UpstreamAnswered:
+    """The model answered.  ``body`` is None where the answer is a stream."""
+
+    status: int
+    body: bytes | None
+
+
+# Results
+
+
+@dataclass(kw_only=True, slots=True)
+class Outcome:
+    """What became of search in one request.  It fills as the exchange goes on."""
+
+    kind: Literal["none", "pass", "hosted", "gateway", "degraded"] = "none"
+    reason: Reason | None = None
+    detail: str = ""
+    rule: str = ""
+    query: str | None = None
+    search_id: str | None = None
+    answer: WebAnswer | None = None
+    injected_chars: int = 0
+    notices: list[str] = field(default_factory=list)
+
+    def header(self) -> str:
+        """Return the value of ``x-refdesk-search``."""
+        if self.kind == "gateway" and self.answer is not None:
+            engine = self.answer.engine
+            return f"gateway; engine={engine}; results={len(self.answer.items)}"
+        if self.kind == "degraded":
+            return f"degraded; reason={self.reason}"
+        return self.kind
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """A whole answer for the client."""
+
+    body: bytes
+    outcome: Outcome
+
+
+@dataclass(frozen=True, slots=True)
+class Relay:
+    """A streamed answer: through the rewriter, or as it comes where there is none."""
+
+    rewriter: StreamRewriter | None
+    outcome: Outcome
+
+
+Command = Recall | Search | CallUpstream
+Reply = Recalled | SearchDone | SearchFailed | UpstreamAnswered
+
+
+def exchange(
+    asked: Document, *, wire: Wire, terms: Terms, sealer: history.Sealer
+) -> Generator[Command, Reply, Answer | Relay]:
+    """
+    Carry one request through.
+
+    Args:
+        asked: The request as the client sent it, the model already under its upstream name.
+        wire: The dialect it is written in.
+        terms: What the configuration says.
+        sealer: Seals rows and makes the label of the material.
+    """
+    outcome = Outcome()
+    tool = wire.search_tool(asked)
+    route = terms.decision.route
+    conversation = wire.conversation(asked)
+    marks = wire.find_marks(asked)
+    document = asked
+    search: GatewaySearch | None = None
+
+    # A wire whose history carries no marks leaves it to our records whether this was searched.
+    unmarked = wire.NAME == "chat" and tool is not None and route is Route.GATEWAY
+    recalled = Recalled(History(rows={}, searches={}))
+    if marks or (unmarked and conversation.ends_with_tool_output):
+        reply = yield Recall(marks, conversation.prefix if unmarked else b"")
+        assert isinstance(reply, Recalled)
+        recalled = reply
+    document = wire.restore(document, recalled.history, hosted_stays=terms.hosted_stays)
+
+    step = decide_step(tool, conversation, searched_before=recalled.earlier is not None)
+    outcome.rule = step.rule
+    if tool is None:
+        outcome.kind = "none"
+    elif route is Route.HOSTED:
+        outcome.kind = "hosted"
+    elif route is Route.PASS or step.verdict == "no":
+        outcome.kind = "pass"
+        document = _drop_unwanted_tool(document, wire, terms, outcome)
+    elif step.verdict == "reuse":
+        outcome.kind = "pass"
+        if recalled.earlier is not None:
+            id_, found = recalled.earlier
+            injected = _inject(document, wire, terms, outcome, sealer, id_, found)
+            if injected is not None:
+                document, search = injected
+        else:
+            document = _drop_unwanted_tool(document, wire, terms, outcome)
+    else:
+        document, search = yield from _search(
+            document, wire, terms, outcome, sealer, tool, step, conversation.prefix
+        )
+
+    reply = yield CallUpstream(document, outcome)
+    assert isinstance(reply, UpstreamAnswered)
+    if reply.body is None:
+        return Relay(None if search is None else wire.rewriter(search, asked), outcome)
+    body = reply.body
+    if search is not None and reply.status < 400:
+        try:
+            body = wire.attach_search(body, search, asked)
+        except UpstreamError as exc:
+            outcome.notices.append(f"the answer was passed on as it came: {exc}")
+    return Answer(body, outcome)
+
+
+def _search(
+    document: Document,
+    wire: Wire,
+    terms: Terms,
+    outcome: Outcome,
+    sealer: history.Sealer,
+    tool: SearchTool,
+    step: Step,
+    prefix: bytes,
+) -> Generator[Command, Reply, tuple[Document, GatewaySearch | None]]:
+    extracted = extract_query(wire.conversation(document).user_texts, terms.max_query_chars)
+    outcome.notices += [f"{what} was cut out of the query" for what in extracted.removed]
+    if terms.decision.mode in ("loop", "auto"):
+        outcome.notices.append(
+            f"mode {terms.decision.mode!r} is not available yet; the search was injected"
+        )
+    if not extracted.text:
+        _degrade(outcome, "no_query", "the last user message holds no text to search for")
+        return _drop_unwanted_tool(document, wire, terms, outcome), None
+    outcome.query = extracted.text
+    reply = yield Search(
+        _web_query(extracted.text, tool),
+        terms.decision.engine,
+        1 if tool.context_size == "low" else terms.pages,
+        prefix,
+    )
+    if isinstance(reply, SearchDone):
+        outcome.notices += reply.answer.notices
+        injected = _inject(
+            document, wire, terms, outcome, sealer, reply.id, reply.answer, low=_is_low(tool)
+        )
+        if injected is not None:
+            outcome.kind = "gateway"
+            return injected
+        return _drop_unwanted_tool(document, wire, terms, outcome), None
+    assert isinstance(reply, SearchFailed)
+    outcome.notices += reply.notices
+    outcome.search_id = reply.id or None
+    _degrade(outcome, reply.reason, reply.detail)
+    if step.forced and reply.reason == "no_results" and reply.id:
+        # The client insists on a search, and there was one: it shows as one without results.
+        empty = GatewaySearch(id=reply.id, query=extracted.text)
+        return wire.strip_search_tool(document), empty
+    return _drop_unwanted_tool(document, wire, terms, outcome), None
+
+
+def _inject(
+    document: Document,
+    wire: Wire,
+    terms: Terms,
+    outcome: Outcome,
+    sealer: history.Sealer,
+    id_: str,
+    answer: WebAnswer,
+    *,
+    low: bool = False,
+) -> tuple[Document, GatewaySearch] | None:
+    query = outcome.query or " ".join(wire.conversation(document).user_texts)
+    rendered = material.render(
+        answer.items,
+        query=query,
+        answer=answer.answer,
+        marker=lambda data: history.marker(data, sealer),
+        max_chars=terms.max_injected_chars // 2 if low else terms.max_injected_chars,
+        max_snippet_chars=terms.max_snippet_chars,
+    )
+    if rendered is None:
+        _degrade(outcome, "injection_failed", "no result fits under max_injected_chars")
+        return None
+    try:
+        injected = wire.strip_search_tool(wire.inject(document, rendered.text))
+    except WireError as exc:
+        _degrade(outcome, "injection_failed", str(exc))
+        return None
+    outcome.search_id = id_
+    outcome.answer = answer
+    outcome.injected_chars = len(rendered.text)
+    search = GatewaySearch(
+        id=id_,
+        query=query,
+        sources=history.seal_sources(answer.items[: rendered.count], sealer),
+    )
+    return injected, search
+
+
+def _degrade(outcome: Outcome, reason: Reason, detail: str) -> None:
+    outcome.kind = "degraded"
+    outcome.reason = reason
+    outcome.detail = detail
+
+
+def _drop_unwanted_tool(document: Document, wire: Wire, terms: Terms, outcome: Outcome) -> Document:
+    if terms.accepts_tool:
+        return document
+    outcome.notices.append(
+        f"the search tool was taken out, since the upstream does not take it ({terms.accepts_source})"
+    )
+    return wire.strip_search_tool(document)
+
+
+def _is_low(tool: SearchTool) -> bool:
+    return tool.context_size == "low"
+
+
+def _web_query(text: str, tool: SearchTool) -> WebQuery:
+    return WebQuery(
+        text=text,
+        sites=tool.allowed_domains,
+        blocked_sites=tool.blocked_domains,
+        location=tool.location,
+        context_size=tool.context_size,
+    )

@@ -1,0 +1,28 @@
+"""
+Who serves models, and what their models can do about search: one file per provider.
+
+Capability tables rot in silence, so every rule carries its evidence and date; what no rule knows
+counts as unable.
+"""
+
+from refdesk.providers._base import (
+    PROVIDERS,
+    Capability,
+    Provider,
+    Rule,
+    Verdict,
+    accepts_tool,
+    capability,
+    normal_model,
+)
+
+__all__ = [
+    "PROVIDERS",
+    "Capability",
+    "Provider",
+    "Rule",
+    "Verdict",
+    "accepts_tool",
+    "capability",
+    "normal_model",
+]

@@ -1,0 +1,143 @@
+"""Rules about models, and how a verdict is reached from them."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from typing import Final, Literal
+
+from refdesk.errors import UnknownName
+from refdesk.registry import Registry
+
+WireName = Literal["messages", "chat", "responses", "gemini"]
+Capability = Literal["hosted", "elsewhere", "no"]
+
+PROVIDERS: Registry[Provider] = Registry("provider", "refdesk.providers")
+
+_VENDOR: Final = re.compile(r"^(?:[a-z0-9_.-]+/)+")
+_VARIANT: Final = re.compile(r"(?::[a-z0-9_-]+|\[[a-z0-9]+\])+$")
+_DATE: Final = re.compile(r"[-@](?:20\d{6}|20\d\d-\d\d-\d\d|latest)$")
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Rule:
+    """Models of a provider that search by themselves on one wire."""
+
+    wire: WireName
+    models: str
+    """A regular expression that the whole normal id must match."""
+    evidence: str
+    """What says so, and when it was read."""
+    always: bool = False
+    """They search on every request, declared or not."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Provider:
+    """A provider's rules."""
+
+    name: str
+    hosted: tuple[Rule, ...] = ()
+    refuses_tool_on: dict[WireName, str] = field(default_factory=dict)
+    """Wires on which a declared search tool is an error (outside ``hosted``), with the evidence."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Verdict:
+    """What a model can do, the layer that said so, and the evidence."""
+
+    capability: Capability
+    source: str
+    evidence: str
+
+
+def normal_model(model: str) -> str:
+    """
+    Return the id that rules match: lower-case, without vendor prefix, variant and date.
+
+    ``Anthropic/Claude-Sonnet-4-5-20250929[1m]`` is ``claude-sonnet-4-5``.
+    """
+    name = _VARIANT.sub("", model.strip().lower())
+    name = _VENDOR.sub("", name)
+    return _DATE.sub("", name)
+
+
+def capability(provider: str, wire: WireName, model: str, metadata: bool | None) -> Verdict:
+    """
+    Return what a model can do by itself.
+
+    Args:
+        provider: The name of a provider plugin; an unknown one has no rules.
+        wire: The wire that the upstream is spoken to on.
+        model: The id that the upstream knows.
+        metadata: ``capabilities.web_search`` of the model's entry, where it is set.
+    """
+    if metadata is False:
+        return Verdict(capability="no", source="metadata", evidence="web_search: false")
+    rules = _provider(provider)
+    if not rules.hosted and rules.name != "compatible":
+        return Verdict(
+            capability="no", source="provider", evidence=f"no rule for provider {provider!r}"
+        )
+    wires = {rule.wire for rule in rules.hosted}
+    if metadata is True:
+        if wires and wire not in wires:
+            return Verdict(
+                capability="elsewhere",
+                source="metadata",
+                evidence=f"web_search: true, but {provider} searches on {', '.join(sorted(wires))}",
+            )
+        return Verdict(capability="hosted", source="metadata", evidence="web_search: true")
+    name = normal_model(model)
+    matching = [rule for rule in rules.hosted if re.fullmatch(rule.models, name)]
+    for rule in matching:
+        if rule.wire == wire:
+            return Verdict(
+                capability="hosted", source=f"rule of {provider}", evidence=rule.evidence
+            )
+    if matching:
+        return Verdict(
+            capability="elsewhere",
+            source=f"rule of {provider}",
+            evidence=f"on {matching[0].wire}: {matching[0].evidence}",
+        )
+    return Verdict(
+        capability="no", source="no rule", evidence=f"nothing is known of {name!r} at {provider}"
+    )
+
+
+def accepts_tool(
+    provider: str,
+    wire: WireName,
+    model: str,
+    *,
+    configured: bool | None,
+    metadata: bool | None,
+) -> tuple[bool, str]:
+    """
+    Return whether an upstream takes a declared search tool without an error, and who says so.
+
+    Args:
+        provider: The name of a provider plugin.
+        wire: The wire that the upstream is spoken to on.
+        model: The id that the upstream knows.
+        configured: ``accepts_search_tool`` of the upstream.
+        metadata: ``capabilities.web_search`` of the model.
+    """
+    if configured is not None:
+        return configured, f"accepts_search_tool: {str(configured).lower()}"
+    if metadata is False:
+        return False, "capabilities.web_search: false"
+    rules = _provider(provider)
+    if capability(provider, wire, model, metadata).capability == "hosted":
+        return True, "the model searches by itself"
+    if evidence := rules.refuses_tool_on.get(wire):
+        return False, evidence
+    return True, "nothing says that it does not"
+
+
+def _provider(name: str) -> Provider:
+    try:
+        return PROVIDERS.get(name)
+    except UnknownName:
+        return Provider(name=name)

@@ -1,0 +1,18 @@
+"""Anthropic (https://platform.claude.com/docs/en/agents-and-tools/tool-use/web-search-tool)."""
+
+from __future__ import annotations
+
+from refdesk.providers._base import PROVIDERS, Provider, Rule
+
+PROVIDERS.register("anthropic")(
+    Provider(
+        name="anthropic",
+        hosted=(
+            Rule(
+                wire="messages",
+                models=r"claude-(?:[\d.]+-)*(?:opus|sonnet|haiku|fable)(?:-.*)?",
+                evidence="the vendor's documentation and recordings, 2026-11-30",
+            ),
+        ),
+    )
+)

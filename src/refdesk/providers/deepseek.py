@@ -1,0 +1,20 @@
+"""DeepSeek (https://api-docs.deepseek.com/guides/anthropic_api.md)."""
+
+from __future__ import annotations
+
+from refdesk.providers._base import PROVIDERS, Provider, Rule
+
+PROVIDERS.register("deepseek")(
+    Provider(
+        name="deepseek",
+        hosted=(
+            # Its Responses endpoint ignores the tool without a word since mid September 2026
+            # (https://github.com/rikkahub/rikkahub/issues/1916).
+            Rule(
+                wire="messages",
+                models=r"deepseek-(?:v4-.*|flash|chat|reasoner)|claude-.*",
+                evidence="web_search_20250305 gives structured results and citations, 2026-11-30",
+            ),
+        ),
+    )
+)

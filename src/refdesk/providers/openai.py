@@ -1,0 +1,27 @@
+"""OpenAI (https://developers.openai.com/api/docs/guides/tools-web-search)."""
+
+from __future__ import annotations
+
+from refdesk.providers._base import PROVIDERS, Provider, Rule
+
+PROVIDERS.register("openai")(
+    Provider(
+        name="openai",
+        hosted=(
+            Rule(
+                wire="responses",
+                models=r"gpt-5(?:[.-].*)?|gpt-4\.1(?:-mini)?|gpt-4o(?:-mini)?|o3(?:-.*)?|o4-mini(?:-.*)?",
+                evidence="the vendor's guide to web search, read 2026-11-30",
+            ),
+            Rule(
+                wire="chat",
+                models=r"gpt-5-search-api|gpt-4o(?:-mini)?-search-preview",
+                evidence="recordings of the search models; they search on every request, 2025-04",
+                always=True,
+            ),
+        ),
+        refuses_tool_on={
+            "chat": "OpenAI Chat answers 400 to web_search_options outside its search models",
+        },
+    )
+)

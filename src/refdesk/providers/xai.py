@@ -1,0 +1,19 @@
+"""xAI (https://docs.x.ai/developers/tools/web-search.md)."""
+
+from __future__ import annotations
+
+from refdesk.providers._base import PROVIDERS, Provider, Rule
+
+PROVIDERS.register("xai")(
+    Provider(
+        name="xai",
+        hosted=(
+            Rule(
+                wire="responses",
+                models=r"grok-4(?:[.-].*)?",
+                evidence="recording of November 2025; the vendor's documentation, 2026-11-30",
+            ),
+        ),
+        refuses_tool_on={"chat": "xAI searches on Responses only; Live Search on Chat is gone"},
+    )
+)
