@@ -2,17 +2,24 @@
 
 from __future__ import annotations
 
-import html
-import re
+from collections.abc import Iterator
 from dataclasses import replace
-from typing import Any, ClassVar, Final, Literal
+from datetime import date, timedelta
+from typing import Any, Final, Literal, TypeVar
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, SecretStr, ValidationError
 
-from refdesk.errors import ConfigError
+from refdesk.errors import ConfigError, EngineError, Outcome
 from refdesk.http import HttpRequest, HttpResponse
 from refdesk.registry import Registry
-from refdesk.types import WebPage, WebQuery
+from refdesk.types import TimeRange, WebPage, WebQuery
+from refdesk.web.engines._answer import Unreadable, decode
+from refdesk.web.engines._failure import excerpt, failure, shown
+from refdesk.web.engines._text import plain
+
+__all__ = ["ENGINES", "BaseEngine", "Engine", "LocalEngine", "Option", "failure", "plain"]
+
+T = TypeVar("T")
 
 ENGINES: Registry[type[BaseEngine]] = Registry("engine", "refdesk.web.engines", "refdesk.web.local")
 
@@ -21,7 +28,7 @@ Option = Literal[
 ]
 """A part of a query that an engine may be able to honour."""
 
-_TAG: Final = re.compile(r"<[^<>]{0,500}>")
+_DAYS: Final[dict[TimeRange, int]] = {"hour": 1, "day": 1, "week": 7, "month": 31, "year": 365}
 
 
 class BaseEngine:
@@ -49,16 +56,19 @@ class BaseEngine:
             None, ge=0, description="US dollars per 1,000 calls, instead of the list price."
         )
 
-    honours: ClassVar[frozenset[Option]] = frozenset()
+    # Facts about the class; an instance whose options narrow them sets its own.
+    honours: frozenset[Option] = frozenset()
     """What the vendor's own syntax can say; the rest is applied to the results, or a notice."""
-    rows_per_call: ClassVar[int] = 10
+    rows_per_call: int = 10
     """The most rows one call gives."""
-    pages: ClassVar[bool] = True
+    pages: bool = True
     """Whether it can be asked for a second page."""
-    max_query_chars: ClassVar[int] = 400
-    list_price: ClassVar[float] = 0.0
+    open_dates: bool = True
+    """Whether a range of dates may lack its first or last day."""
+    max_query_chars: int = 400
+    list_price: float = 0.0
     """US dollars per 1,000 calls, as listed on the date given in the module."""
-    min_interval_s: ClassVar[float] = 0.0
+    min_interval_s: float = 0.0
     """How far apart two calls with one key must be, in seconds; above 0 pages are asked in turn."""
 
     def __init__(self, name: str, options: BaseEngine.Options) -> None:
@@ -78,13 +88,58 @@ class BaseEngine:
             known = ", ".join(cls.Options.model_fields)
             raise ConfigError(f"engines.{name}: {faults} (known options: {known})") from None
 
-    def plan(self, query: WebQuery, pages: int) -> list[WebQuery]:
-        """Return the calls that together give about ``pages`` × 10 rows."""
+    def plan(self, query: WebQuery, pages: int, *, today: date | None = None) -> list[WebQuery]:
+        """
+        Return the calls that together give about ``pages`` × 10 rows.
+
+        With ``today``, a time range is said as dates to an engine that knows only dates, and a
+        range of dates gets the end that it lacks, where the engine wants one.
+        """
+        if today is not None:
+            query = self._dated(query, today)
         wanted = pages * 10
         if not self.pages or self.rows_per_call >= wanted:
             return [_page(query, 1, min(wanted, self.rows_per_call))]
         size = min(self.rows_per_call, 10)
         return [_page(query, number + 1, size) for number in range(-(-wanted // size))]
+
+    def dropped(self, query: WebQuery) -> tuple[Option, ...]:
+        """Name the options of this query that the engine does not honour, or not fully."""
+        asked: dict[Option, bool] = {
+            "sites": bool(query.sites),
+            "blocked_sites": bool(query.blocked_sites),
+            "time_range": query.time_range is not None,
+            "dates": query.since is not None or query.until is not None,
+            "language": query.language is not None,
+            "country": query.country is not None,
+            "context_size": query.context_size is not None,
+            "safe": query.safe is not None,
+        }
+        short = set(self._falls_short(query))
+        return tuple(
+            option
+            for option, is_asked in asked.items()
+            if is_asked and (option not in self.honours or option in short)
+        )
+
+    def _falls_short(self, query: WebQuery) -> Iterator[Option]:
+        """Yield options that the engine honours in general, but not with this query's values."""
+        yield from ()
+
+    def _dated(self, query: WebQuery, today: date) -> WebQuery:
+        if "dates" not in self.honours:
+            return query
+        if query.time_range and "time_range" not in self.honours and not query.since:
+            since = today - timedelta(days=_DAYS[query.time_range])
+            query = replace(query, since=since, time_range=None)
+        if query.since and not query.until and not self.open_dates:
+            query = replace(query, until=max(today, query.since))
+        return query
+
+    def _secrets(self) -> tuple[str, ...]:
+        """Return the secrets among the options: what no message may hold."""
+        values = [getattr(self.options, name) for name in type(self.options).model_fields]
+        return tuple(_secrets_in(values))
 
 
 class Engine(BaseEngine):
@@ -97,6 +152,44 @@ class Engine(BaseEngine):
     def parse_response(self, response: HttpResponse) -> WebPage:
         """Read the vendor's answer, of any status; EngineError, and no other, if it is no page."""
         raise NotImplementedError
+
+    def page(self, query: WebQuery, response: HttpResponse) -> WebPage:
+        """Read the answer to this query: at most the rows it asked for, and what was dropped."""
+        page = self.parse_response(response)
+        return replace(page, items=page.items[: query.limit], dropped=self.dropped(query))
+
+    def _read(self, response: HttpResponse, shape: type[T]) -> T:
+        """Return a 200 answer in the shape the vendor documents, or raise the failure it is."""
+        if response.status != 200:
+            raise self._failure(response)
+        try:
+            return decode(response.body, shape)
+        except Unreadable as exc:
+            told = excerpt(response.body, self._secrets()) or "an empty body"
+            why = shown(str(exc), self._secrets())
+            raise EngineError(
+                f"{self.name} gave an answer that is not the JSON of its documentation "
+                f"({why}): {told}",
+                outcome="parse_error",
+            ) from None
+
+    def _failure(self, response: HttpResponse) -> EngineError:
+        """Return the error that this answer stands for, whatever its status."""
+        return failure(
+            response,
+            self.name,
+            outcome=self._outcome(response),
+            remedy=self._remedy(response),
+            secrets=self._secrets(),
+        )
+
+    def _outcome(self, response: HttpResponse) -> Outcome | None:
+        """Return the class of failure where the vendor's text says more than the status."""
+        return None
+
+    def _remedy(self, response: HttpResponse) -> str:
+        """Return what the operator can do about it, where that is not plain from its class."""
+        return ""
 
 
 class LocalEngine(BaseEngine):
@@ -111,12 +204,9 @@ def _page(query: WebQuery, number: int, size: int) -> WebQuery:
     return replace(query, page=number, limit=size)
 
 
-def plain(text: str | None) -> str:
-    """Return foreign text without tags and entities, white space folded; empty for None."""
-    if not text:
-        return ""
-    if "<" in text:
-        text = _TAG.sub("", text)
-    if "&" in text:
-        text = html.unescape(text)
-    return " ".join(text.split())
+def _secrets_in(values: Any) -> Iterator[str]:
+    for value in values:
+        if isinstance(value, SecretStr):
+            yield value.get_secret_value()
+        elif isinstance(value, dict):
+            yield from _secrets_in(value.values())

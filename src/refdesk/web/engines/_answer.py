@@ -1,0 +1,147 @@
+"""
+Reading vendors' JSON: typed, one row at a time, so that a bad row costs itself and no other.
+
+An answer's shape is a msgspec Struct that names only what we use (unknown fields cost no memory).
+Rows are ``list[msgspec.Raw]``, read one by one.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterable, Iterator
+from typing import Any, Final, TypeVar
+from urllib.parse import urlsplit
+
+import msgspec
+
+from refdesk.http import is_web_url
+from refdesk.types import ResultItem
+from refdesk.web.engines._text import plain
+
+T = TypeVar("T")
+
+MAX_ROWS: Final = 100
+"""More rows than any engine is asked for; the rest of a longer list is not read."""
+MAX_TITLE_CHARS: Final = 300
+MAX_CONTENT_CHARS: Final = 8_000
+MAX_ANSWER_CHARS: Final = 4_000
+_MAX_DATE_CHARS: Final = 64
+
+EMPTY: Final = msgspec.Raw(b"null")
+
+_TOKEN: Final = re.compile(r'"(?:[^"\\]|\\.)*"|-?\b(?:Infinity|NaN)\b', re.DOTALL)
+_ESCAPE: Final = re.compile(
+    r"\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}"
+    r"|(\\u[dD][89a-fA-F][0-9a-fA-F]{2})|\\.|[\x00-\x1f]",
+    re.DOTALL,
+)
+
+
+class Unreadable(Exception):
+    """The bytes are no JSON, or not of the shape the vendor documents."""
+
+
+def decode(body: bytes, shape: type[T]) -> T:
+    """
+    Return an answer in its shape, or raise Unreadable.
+
+    Invalid UTF-8, lone surrogates, control characters in strings, a byte order mark and NaN, which
+    real vendors send and JSON does not allow, are mended first.
+    """
+    try:
+        return msgspec.json.decode(body, type=shape)
+    except msgspec.ValidationError as exc:
+        raise Unreadable(str(exc)) from None
+    except RecursionError:
+        raise Unreadable("it is nested too deep") from None
+    except (msgspec.DecodeError, UnicodeError):
+        pass
+    try:
+        return msgspec.json.decode(_mended(body), type=shape)
+    except (msgspec.DecodeError, UnicodeError) as exc:
+        raise Unreadable(str(exc)) from None
+    except RecursionError:
+        raise Unreadable("it is nested too deep") from None
+
+
+def part(raw: msgspec.Raw, shape: type[T]) -> T | None:
+    """Return one part of an answer in its shape; None if it is absent or of another shape."""
+    try:
+        return msgspec.json.decode(raw, type=shape)
+    except (msgspec.DecodeError, UnicodeError, RecursionError):
+        return None
+
+
+def rows(raws: Iterable[msgspec.Raw] | None, shape: type[T]) -> Iterator[T | None]:
+    """Yield each row in its shape, and None for one that has another."""
+    for raw in raws or ():
+        yield part(raw, shape)
+
+
+def item(
+    *,
+    url: str | None,
+    title: str | None = None,
+    content: str | None = None,
+    published: str | None = None,
+    score: float | str | None = None,
+) -> ResultItem | None:
+    """Return a row as a result item: clean text, a title in any case; None without a web URL."""
+    url = (url or "").strip()
+    if not is_web_url(url):
+        return None
+    return ResultItem(
+        title=plain(title)[:MAX_TITLE_CHARS].strip() or urlsplit(url).hostname or url,
+        url=url,
+        content=plain(content)[:MAX_CONTENT_CHARS].strip(),
+        published=plain(published)[:_MAX_DATE_CHARS].strip() or None,
+        score=_number(score),
+    )
+
+
+def collect(found: Iterable[ResultItem | None]) -> tuple[tuple[ResultItem, ...], int]:
+    """Return the usable rows in the vendor's order, at most `MAX_ROWS`, and how many were not."""
+    items: list[ResultItem] = []
+    skipped = 0
+    for row in found:
+        if row is None:
+            skipped += 1
+        else:
+            items.append(row)
+            if len(items) == MAX_ROWS:
+                break
+    return tuple(items), skipped
+
+
+def first_text(*candidates: Any) -> str | None:
+    """Return the first candidate that is text with something in it, clean and bounded."""
+    for candidate in candidates:
+        if isinstance(candidate, str) and (text := plain(candidate)):
+            return text[:MAX_ANSWER_CHARS]
+    return None
+
+
+def _number(value: float | str | None) -> float | None:
+    if value is None:
+        return None
+    try:
+        number = float(value)
+    except (ValueError, OverflowError):
+        return None
+    return number if math.isfinite(number) else None
+
+
+def _mended(body: bytes) -> str:
+    return _TOKEN.sub(_mended_token, body.decode("utf-8", "replace").removeprefix("\ufeff"))
+
+
+def _mended_token(match: re.Match[str]) -> str:
+    token = match[0]
+    return _ESCAPE.sub(_mended_escape, token) if token.startswith('"') else "null"
+
+
+def _mended_escape(match: re.Match[str]) -> str:
+    if match[1]:
+        return r"\ufffd"
+    return max(match[0], " ")

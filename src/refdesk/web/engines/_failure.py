@@ -1,0 +1,157 @@
+"""
+Answers that are no page of results: which kind of failure, said in one sentence.
+
+What a vendor wrote is quoted without markup, cut to `MAX_DETAIL_CHARS`, and never with a key in it.
+"""
+
+from __future__ import annotations
+
+import html
+import re
+from collections.abc import Iterable
+from email.utils import parsedate_to_datetime
+from typing import Any, Final
+from urllib.parse import quote, quote_plus
+
+import msgspec
+
+from refdesk.errors import EngineError, Outcome
+from refdesk.http import HttpResponse
+
+MAX_DETAIL_CHARS: Final = 200
+MAX_RETRY_AFTER_S: Final = 3600.0
+"""A vendor that asks for more is asked again after an hour all the same."""
+
+_MAX_READ: Final = 16_384
+"""How much of a refusal is looked at: the reason stands at its beginning or nowhere."""
+_MIN_SECRET_CHARS: Final = 4
+"""Shorter ones would blank out ordinary words, and are no secrets."""
+
+_BY_STATUS: Final[dict[int, Outcome]] = {
+    401: "bad_key",
+    402: "no_credit",
+    403: "bad_key",
+    408: "upstream_down",
+    422: "unsupported_param",
+    429: "rate_limited",
+}
+_REMEDY: Final[dict[Outcome, str]] = {
+    "bad_key": "check the key of engines.{name}",
+    "no_credit": "top up the account, or raise the limit of the key, of engines.{name}",
+}
+
+_HIDDEN: Final = re.compile(
+    r"<(script|style|head)\b.*?(?:</\1\s*>|\Z)|<!--.*?(?:-->|\Z)", re.IGNORECASE | re.DOTALL
+)
+_MARKUP: Final = re.compile(r"<[^<>]*(?:>|\Z)|[<>]")
+_CONTROL: Final = re.compile(r"[\x00-\x1f\x7f-\x9f\u200b-\u200f\u202a-\u202e\u2066-\u2069\ufeff]")
+_SECONDS: Final = re.compile(r"[0-9]{1,20}(?:\.[0-9]{1,9})?")
+
+
+def failure(
+    response: HttpResponse,
+    vendor: str,
+    *,
+    outcome: Outcome | None = None,
+    remedy: str = "",
+    secrets: Iterable[str] = (),
+) -> EngineError:
+    """
+    Return the error that this answer stands for.
+
+    Args:
+        response: An answer that is no page of results.
+        vendor: What the engine is called in the message.
+        outcome: The class of failure, where the vendor's text says more than the status.
+        remedy: What the operator can do, as the end of a sentence.
+        secrets: What may not stand in the message, should the vendor have quoted it.
+    """
+    status = response.status
+    kind = outcome or outcome_of(status)
+    if 300 <= status < 400:
+        remedy = remedy or "engines follow no redirect: set the address it redirects to"
+    remedy = remedy or _REMEDY.get(kind, "").format(name=vendor)
+    told = excerpt(response.body, secrets)
+    message = f"{vendor} answered {status}" + (f": {told}" if told else "")
+    if remedy:
+        message += f"; {remedy}"
+    waits = kind in ("rate_limited", "no_credit", "upstream_down")
+    return EngineError(
+        message, outcome=kind, retry_after_s=retry_after(response) if waits else None
+    )
+
+
+def outcome_of(status: int) -> Outcome:
+    """Return what a status means when the vendor says no more about it."""
+    if status in _BY_STATUS:
+        return _BY_STATUS[status]
+    if 200 <= status < 300:
+        return "parse_error"
+    return "bad_request" if 300 <= status < 500 else "upstream_down"
+
+
+def retry_after(response: HttpResponse) -> float | None:
+    """
+    Return the seconds of ``Retry-After``, 0 to `MAX_RETRY_AFTER_S`; None if it says nothing usable.
+
+    A date is measured against the answer's own ``Date``: vendor's clock against vendor's clock.
+    """
+    value = (response.header("retry-after") or "").strip()
+    if _SECONDS.fullmatch(value):
+        return min(float(value), MAX_RETRY_AFTER_S)
+    try:
+        then = parsedate_to_datetime(value)
+        now = parsedate_to_datetime(response.header("date") or "")
+        seconds = (then - now).total_seconds()
+    except (ValueError, TypeError, OverflowError, IndexError):
+        return None
+    return min(max(seconds, 0.0), MAX_RETRY_AFTER_S)
+
+
+def excerpt(body: bytes, secrets: Iterable[str] = ()) -> str:
+    """Return what a vendor's answer says, fit for a log: no markup, no key, at most 200 chars."""
+    text = ""
+    if len(body) <= _MAX_READ:
+        try:
+            text = _said(msgspec.json.decode(body))
+        except (msgspec.DecodeError, UnicodeError, ValueError, RecursionError):
+            text = ""
+    return shown(text or body[:_MAX_READ].decode("utf-8", "replace"), secrets)
+
+
+def shown(text: str, secrets: Iterable[str] = ()) -> str:
+    """Return foreign text without markup and keys, cut to `MAX_DETAIL_CHARS`."""
+    secrets = tuple(secrets)
+    text = redact(text, secrets)
+    text = html.unescape(_MARKUP.sub(" ", _HIDDEN.sub(" ", text)))
+    # What was escaped may have been markup as well, or a key.
+    text = " ".join(_CONTROL.sub(" ", _MARKUP.sub(" ", text)).split())
+    text = redact(text, secrets)
+    return text if len(text) <= MAX_DETAIL_CHARS else text[: MAX_DETAIL_CHARS - 1] + "…"
+
+
+def redact(text: str, secrets: Iterable[str]) -> str:
+    """Return the text with every secret replaced, also where it was quoted for a URL or HTML."""
+    for secret in secrets:
+        if len(secret) >= _MIN_SECRET_CHARS:
+            forms = {secret, quote(secret, safe=""), quote_plus(secret), html.escape(secret)}
+            for form in sorted(forms, key=len, reverse=True):
+                text = text.replace(form, "***")
+    return text
+
+
+def _said(value: Any, depth: int = 0) -> str:
+    """Find the sentence in a JSON refusal, and its code; vendors nest it in a few known ways."""
+    if isinstance(value, str):
+        return value
+    if depth > 4:
+        return ""
+    if isinstance(value, list):
+        return _said(value[0], depth + 1) if value else ""
+    if not isinstance(value, dict):
+        return ""
+    told = ""
+    for key in ("message", "detail", "error", "msg"):
+        told = told or _said(value.get(key), depth + 1)
+    code = value.get("code") or value.get("tag")
+    return f"{told} ({code})" if told and isinstance(code, str) else told
