@@ -1,0 +1,43 @@
+"""
+The Anthropic Messages wire (https://platform.claude.com/docs/en/api/messages).
+
+Search is declared as a tool of a dated type, ``web_search_20250305`` or later; an answer shows it
+as a ``server_tool_use`` block with its ``web_search_tool_result``, before the first text.  The
+package itself is a `refdesk.wires.base.Wire`.
+"""
+
+from typing import Final
+
+from refdesk.wires.messages.ending import broken_stream, is_complete
+from refdesk.wires.messages.history import find_marks, restore
+from refdesk.wires.messages.request import (
+    conversation,
+    inject,
+    read_head,
+    search_tool,
+    strip_search_tool,
+)
+from refdesk.wires.messages.response import attach_search, error_body
+from refdesk.wires.messages.stream import rewriter
+
+NAME: Final[str] = "messages"
+PATH: Final[str] = "/messages"
+PING: Final[bytes] = b'event: ping\ndata: {"type":"ping"}\n\n'
+
+__all__ = [
+    "NAME",
+    "PATH",
+    "PING",
+    "attach_search",
+    "broken_stream",
+    "conversation",
+    "error_body",
+    "find_marks",
+    "inject",
+    "is_complete",
+    "read_head",
+    "restore",
+    "rewriter",
+    "search_tool",
+    "strip_search_tool",
+]

@@ -1,0 +1,283 @@
+"""
+What a Messages request wants, and the edits that a gateway search makes to it.
+
+Only what must be seen is opened; every other member, message, block and tool is copied as it
+stands.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Any, Final
+
+import msgspec
+from msgspec import Raw
+
+from refdesk.errors import WireError
+from refdesk.types import Location
+from refdesk.wires.base import Choice, Conversation, Head, SearchTool
+from refdesk.wires.document import Document, dump, elements, kind, members, string, value
+from refdesk.wires.messages.blocks import content_blocks, is_own_call, opened, text_of
+
+_HOSTED: Final = re.compile(r"web_search_(\d+)")
+"""Dated types: web_search_20250305, web_search_20260209, web_search_20260318, and those to come."""
+_DIRECT_SINCE: Final = 20260209
+"""From this type on a search may be called from code, so blocks say who called it."""
+_CACHE_MARK: Final = re.compile(
+    rb',\s*"cache_control"\s*:\s*(?:null|\{[^{}]*\})'
+    rb'|"cache_control"\s*:\s*(?:null|\{[^{}]*\})\s*,?\s*'
+)
+
+
+def read_head(document: Document) -> Head:
+    """Check model, stream and messages; return the first two."""
+    model = string(document.get("model"))
+    if not model:
+        raise WireError(
+            f"model must be a non-empty string; found {_found(document, 'model')}", param="model"
+        )
+    stream = document.get("stream")
+    if stream is not None and kind(stream) != "boolean":
+        raise WireError(
+            f"stream must be true or false; found {_found(document, 'stream')}", param="stream"
+        )
+    messages = document.get("messages")
+    if messages is None or kind(messages) != "array":
+        raise WireError(
+            f"messages must be an array; found {_found(document, 'messages')}", param="messages"
+        )
+    return Head(model=model, stream=stream is not None and bytes(stream) == b"true")
+
+
+def search_tool(document: Document) -> SearchTool | None:
+    """Return the first declaration of hosted web search; only a tool's ``type`` tells."""
+    hosted, others = _split_tools(document)
+    if not hosted:
+        return None
+    tool = hosted[0]
+    location = _plain(tool.get("user_location"))
+    return SearchTool(
+        choice=_choice(document, hosted),
+        alone=not others,
+        allowed_domains=_domains(tool.get("allowed_domains")),
+        blocked_domains=_domains(tool.get("blocked_domains")),
+        location=_location(location) if isinstance(location, dict) else None,
+        max_uses=_count(tool.get("max_uses")),
+    )
+
+
+def calls_directly(document: Document) -> bool:
+    """Whether the declared search is of a type whose blocks name their caller."""
+    hosted, _ = _split_tools(document)
+    found = _HOSTED.match(string(hosted[0].get("type")) or "") if hosted else None
+    return found is not None and int(found[1][:8]) >= _DIRECT_SINCE
+
+
+def conversation(document: Document) -> Conversation:
+    """Return what is to be known of the messages; those of no known shape are passed over."""
+    messages = _messages(document)
+    newest, texts, after_tools = _newest_text(messages)
+    awaits, own_since = _server_calls(messages, newest)
+    prefix = b",".join(bytes(message) for message in messages[: newest + 1])
+    if b'"cache_control"' in prefix:
+        # Clients move their cache breakpoints along; the conversation stays the same.
+        prefix = _CACHE_MARK.sub(b"", prefix)
+    return Conversation(
+        user_texts=texts,
+        ends_with_tool_output=after_tools,
+        own_search_since=own_since,
+        awaits_server_tool=awaits,
+        prefix=prefix,
+    )
+
+
+def inject(document: Document, material: str) -> Document:
+    """Append the material as one new text block at the end of the last user message."""
+    messages = _messages(document)
+    for at in range(len(messages) - 1, -1, -1):
+        message = opened(messages[at])
+        if string(message.get("role")) != "user":
+            continue
+        content = message.get("content")
+        match kind(content):
+            case "string":
+                old = [] if string(content) == "" else [{"type": "text", "text": content}]
+                blocks: list[Any] = list(old)
+            case "array":
+                blocks = list(content_blocks(message))
+            case other:
+                raise WireError(
+                    f"content of messages[{at}] must be a string or an array; found {other}",
+                    param="messages",
+                )
+        changed: dict[str, Any] = dict(message)
+        changed["content"] = Raw(dump([*blocks, {"type": "text", "text": material}]))
+        messages[at] = Raw(dump(changed))
+        return document.replace({"messages": dump(messages)})
+    raise WireError("messages holds no message of role user", param="messages")
+
+
+def strip_search_tool(document: Document) -> Document:
+    """Take every hosted search declaration out, and put the tool choice right."""
+    hosted, others = _split_tools(document)
+    if not hosted:
+        return document
+    if not others:
+        return document.replace({"tools": None, "tool_choice": None})
+    changes: dict[str, Raw | bytes | None] = {"tools": dump(others)}
+    if _choice(document, hosted) == "search":
+        # What else the choice says, such as disable_parallel_tool_use, is still meant.
+        choice = members(document.get("tool_choice") or b"{}")
+        kept = {key: each for key, each in choice.items() if key not in ("type", "name")}
+        changes["tool_choice"] = dump({"type": "auto", **kept})
+    return document.replace(changes)
+
+
+def _split_tools(document: Document) -> tuple[list[dict[str, Raw]], list[Raw]]:
+    """Return the hosted search declarations, opened, and all other tools as they stand."""
+    tools = document.get("tools")
+    if tools is None or kind(tools) != "array":
+        return [], []
+    data = bytes(tools)
+    if b"web_search_" not in data and b"\\u" not in data:
+        return [], []
+    hosted: list[dict[str, Raw]] = []
+    others: list[Raw] = []
+    for tool in elements(tools):
+        table = opened(tool)
+        if _HOSTED.match(string(table.get("type")) or ""):
+            hosted.append(table)
+        else:
+            others.append(tool)
+    return hosted, others
+
+
+def _choice(document: Document, hosted: list[dict[str, Raw]]) -> Choice:
+    choice = opened(document.get("tool_choice"))
+    match string(choice.get("type")):
+        case "none":
+            return "none"
+        case "any":
+            return "required"
+        case "tool":
+            names = {string(tool.get("name")) for tool in hosted} | {"web_search"}
+            return "search" if string(choice.get("name")) in names else "other"
+        case _:
+            return "auto"
+
+
+def _newest_text(messages: list[Raw]) -> tuple[int, tuple[str, ...], bool]:
+    """
+    Return the place of the newest user message that has text (-1 if none has), its text, and
+    whether the input ends in tool outputs.
+    """
+    after_tools = False
+    last = True
+    for at in range(len(messages) - 1, -1, -1):
+        message = opened(messages[at])
+        role = string(message.get("role"))
+        if role not in ("user", "assistant"):
+            continue  # Claude Code writes system messages after the user's.
+        if role == "user":
+            if last:
+                after_tools = _ends_in_tool_output(message)
+            if texts := _texts(message):
+                return at, texts, after_tools
+        last = False
+    return -1, (), after_tools
+
+
+def _texts(message: dict[str, Raw]) -> tuple[str, ...]:
+    whole = string(message.get("content"))
+    if whole is not None:
+        return (whole,) if whole.strip() else ()
+    parts = (text_of(opened(block)) for block in content_blocks(message))
+    return tuple(text for text in parts if text and text.strip())
+
+
+def _ends_in_tool_output(message: dict[str, Raw]) -> bool:
+    for block in reversed(content_blocks(message)):
+        table = opened(block)
+        if string(table.get("type")) == "tool_result":
+            return True
+        if (text_of(table) or "").strip():
+            return False
+    return False
+
+
+def _server_calls(messages: list[Raw], newest: int) -> tuple[bool, bool]:
+    """Return whether a provider's call waits for its result, and whether ours came after newest."""
+    waiting: set[str] = set()
+    answered: set[str] = set()
+    own_since = False
+    for at, raw in enumerate(messages):
+        data = bytes(raw)
+        if b"server_tool_use" not in data and b"_tool_result" not in data:
+            continue
+        message = opened(raw)
+        if string(message.get("role")) != "assistant":
+            continue
+        for block in content_blocks(message):
+            table = opened(block)
+            if string(table.get("type")) == "server_tool_use":
+                name = string(table.get("id")) or ""
+                if is_own_call(name):
+                    own_since = own_since or at > newest >= 0
+                else:
+                    waiting.add(name)
+            elif of := string(table.get("tool_use_id")):
+                answered.add(of)
+    return bool(waiting - answered), own_since
+
+
+def _messages(document: Document) -> list[Raw]:
+    messages = document.get("messages")
+    if messages is None or kind(messages) != "array":
+        raise WireError(
+            f"messages must be an array; found {_found(document, 'messages')}", param="messages"
+        )
+    return elements(messages)
+
+
+def _plain(raw: Raw | None) -> Any:
+    try:
+        return value(raw)
+    except (msgspec.DecodeError, RecursionError):
+        return None
+
+
+def _domains(raw: Raw | None) -> tuple[str, ...]:
+    found = _plain(raw)
+    if not isinstance(found, list):
+        return ()
+    return tuple(each for each in found if isinstance(each, str) and each.strip())
+
+
+def _count(raw: Raw | None) -> int | None:
+    found = _plain(raw)
+    return found if type(found) is int and found >= 0 else None
+
+
+def _location(found: dict[str, Any]) -> Location | None:
+    parts = {
+        key: each.strip()
+        for key in ("city", "region", "country", "timezone")
+        if isinstance(each := found.get(key), str) and each.strip()
+    }
+    return Location(**parts) if parts else None
+
+
+def _found(document: Document, key: str) -> str:
+    """Name what stands at a key, so that its sender finds it."""
+    raw = document.get(key)
+    if raw is None:
+        return "null" if key in document else "nothing"
+    match kind(raw):
+        case "object":
+            return "an object"
+        case "array":
+            return "an array"
+        case "boolean":
+            return bytes(raw).decode()
+        case other:
+            return f"the {other} {bytes(memoryview(raw)[:60]).decode(errors='replace')}"
