@@ -14,7 +14,7 @@ lines:
 from __future__ import annotations
 
 from collections.abc import Generator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from refdesk.errors import Reason, UpstreamError, WireError
@@ -39,6 +39,7 @@ class Terms:
     """What the configuration says about requests like this one."""
 
     decision: Decision
+    mode: Literal["inject", "loop", "auto"] = "inject"
     accepts_tool: bool = True
     """Whether the upstream takes a declared search tool without an error."""
     accepts_source: str = ""
@@ -193,7 +194,11 @@ def exchange(
         reply = yield Recall(marks, conversation.prefix if unmarked else b"")
         assert isinstance(reply, Recalled)
         recalled = reply
-    document = wire.restore(document, recalled.history, hosted_stays=terms.hosted_stays)
+    # Blocks that a provider made stay with an upstream that may be that provider; where we search
+    # in the model's stead it cannot be.
+    in_stead = tool is not None and route is Route.GATEWAY
+    stays = terms.hosted_stays or (terms.accepts_tool and not in_stead)
+    document = wire.restore(document, recalled.history, hosted_stays=stays)
 
     step = decide_step(tool, conversation, searched_before=recalled.earlier is not None)
     outcome.rule = step.rule
@@ -243,10 +248,8 @@ def _search(
 ) -> Generator[Command, Reply, tuple[Document, GatewaySearch | None]]:
     extracted = extract_query(wire.conversation(document).user_texts, terms.max_query_chars)
     outcome.notices += [f"{what} was cut out of the query" for what in extracted.removed]
-    if terms.decision.mode in ("loop", "auto"):
-        outcome.notices.append(
-            f"mode {terms.decision.mode!r} is not available yet; the search was injected"
-        )
+    if terms.mode != "inject":
+        outcome.notices.append(f"mode {terms.mode!r} is not available yet; the search was injected")
     if not extracted.text:
         _degrade(outcome, "no_query", "the last user message holds no text to search for")
         return _drop_unwanted_tool(document, wire, terms, outcome), None
@@ -260,7 +263,14 @@ def _search(
     if isinstance(reply, SearchDone):
         outcome.notices += reply.answer.notices
         injected = _inject(
-            document, wire, terms, outcome, sealer, reply.id, reply.answer, low=_is_low(tool)
+            document,
+            wire,
+            terms,
+            outcome,
+            sealer,
+            reply.id,
+            reply.answer,
+            low=tool.context_size == "low",
         )
         if injected is not None:
             outcome.kind = "gateway"
@@ -326,13 +336,10 @@ def _drop_unwanted_tool(document: Document, wire: Wire, terms: Terms, outcome: O
     if terms.accepts_tool:
         return document
     outcome.notices.append(
-        f"the search tool was taken out, since the upstream does not take it ({terms.accepts_source})"
+        "the search tool was taken out, since the upstream does not take it: "
+        + terms.accepts_source
     )
     return wire.strip_search_tool(document)
-
-
-def _is_low(tool: SearchTool) -> bool:
-    return tool.context_size == "low"
 
 
 def _web_query(text: str, tool: SearchTool) -> WebQuery:
@@ -342,4 +349,11 @@ def _web_query(text: str, tool: SearchTool) -> WebQuery:
         blocked_sites=tool.blocked_domains,
         location=tool.location,
         context_size=tool.context_size,
+    )
+
+
+def refusing(terms: Terms) -> Terms:
+    """Return the terms for an upstream that was seen to refuse the tool."""
+    return replace(
+        terms, accepts_tool=False, accepts_source="it answered 400 to one that carried it"
     )

@@ -1,0 +1,411 @@
+"""
+The hot routes, as raw ASGI: a request is looked at, and passed on or carried through an exchange.
+
+A request that declares no search and carries nothing of ours goes out as the bytes that came in,
+and its answer comes back as the bytes that the upstream sent.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Final, Protocol
+
+from refdesk.errors import UpstreamError, WireError
+from refdesk.gateway import exchange as x
+from refdesk.gateway.client import (
+    STREAM_HEADERS,
+    Client,
+    HeaderList,
+    Receive,
+    Scope,
+    Send,
+    header,
+)
+from refdesk.gateway.decoding import decoded
+from refdesk.gateway.driver import Driver
+from refdesk.gateway.headers import login_tokens, to_client, to_upstream
+from refdesk.gateway.log import Entry, RequestLog
+from refdesk.gateway.route import Route
+from refdesk.gateway.targets import Target, Targets, Way
+from refdesk.upstream import Reply, UpstreamClient
+from refdesk.wires import chat, messages, responses
+from refdesk.wires.base import Head, StreamRewriter, Wire
+from refdesk.wires.document import Document, dump
+
+WIRES: Final[Mapping[str, Wire]] = {"messages": messages, "chat": chat, "responses": responses}
+MAX_ANSWER_BYTES: Final = 128 * 1024 * 1024
+"""A whole answer is held in memory; a longer one is no answer of a model."""
+_KEPT_BYTES: Final = 64 * 1024
+"""Of a stream's two ends, to end it properly if it breaks off."""
+_FAULT_STATUS: Final = {"unreachable": 502, "timeout": 504, "cut": 502, "bad_response": 502}
+_FAULT_END: Final = {
+    "unreachable": "upstream_unreachable",
+    "timeout": "upstream_timeout",
+    "cut": "upstream_cut",
+    "bad_response": "upstream_cut",
+}
+
+
+class Login(Protocol):
+    """Who a client is."""
+
+    def check(self, tokens: list[str]) -> str | None:
+        """Return the id of the client's key, None where none is needed; WireError (401) else."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Settings:
+    """What the configuration says to the gateway itself."""
+
+    head_after_s: float = 8.0
+    hide_queries: bool = False
+
+
+@dataclass(kw_only=True, slots=True)
+class Gateway:
+    """The three model routes.  A reload puts new targets, settings and login in place."""
+
+    targets: Targets
+    upstream: UpstreamClient
+    driver: Driver
+    log: RequestLog
+    login: Login
+    settings: Settings = field(default_factory=Settings)
+    refusals: set[tuple[str, str]] = field(default_factory=set)
+    """Upstreams that answered 400 to a request with a search tool, by name and wire."""
+
+    async def handle(self, wire: Wire, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer a model request; whatever goes wrong is an answer too."""
+        await _Request(self, wire, scope, receive, send).run(self._answer)
+
+    async def count_tokens(self, wire: Wire, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer a request to count tokens: what would go to the model is counted."""
+        await _Request(self, wire, scope, receive, send).run(self._count)
+
+    # What a request is answered with
+
+    async def _answer(self, request: _Request, document: Document, body: bytes, head: Head) -> None:
+        way = request.way
+        if _concerns_search(body, way):
+            await self._exchange(request, document)
+        elif head.stream:
+            await self._pass_stream(request, bytes(document))
+        else:
+            reply = await request.call(bytes(document), whole=True)
+            _refuse_stream(reply)
+            await request.answer(reply.status, reply.headers, reply.body)
+
+    async def _count(self, request: _Request, document: Document, body: bytes, head: Head) -> None:
+        wire, terms = request.wire, request.way.terms
+        if _concerns_search(body, request.way):
+            marks = wire.find_marks(document)
+            recalled = await self.driver.recall(x.Recall(marks, b""), request.entry)
+            stays = terms.hosted_stays or terms.accepts_tool
+            document = wire.restore(document, recalled.history, hosted_stays=stays)
+            in_stead = terms.decision.route is Route.GATEWAY or not terms.accepts_tool
+            if in_stead and wire.search_tool(document) is not None:
+                document = wire.strip_search_tool(document)
+        reply = await request.call(bytes(document), whole=True, path=b"/count_tokens")
+        await request.answer(reply.status, reply.headers, reply.body)
+
+    async def _pass_stream(self, request: _Request, body: bytes) -> None:
+        request.ping_after(self.settings.head_after_s)
+        reply = await request.call(body, whole=False)
+        await request.relay(reply, None)
+
+    async def _exchange(self, request: _Request, document: Document) -> None:
+        terms = request.way.terms
+        known = (request.target.upstream, request.wire.NAME)
+        if terms.accepts_tool and known in self.refusals:
+            terms = x.refusing(terms)
+        course = x.exchange(document, wire=request.wire, terms=terms, sealer=self.driver.sealer)
+        if request.head.stream:
+            request.ping_after(self.settings.head_after_s)
+        reply: Reply | None = None
+        command = next(course)
+        try:
+            while True:
+                match command:
+                    case x.Recall():
+                        answered: x.Reply = await self.driver.recall(command, request.entry)
+                    case x.Search():
+                        request.entry.outcome.kind = "gateway"
+                        answered = await self.driver.search(command, request.entry)
+                    case x.CallUpstream(outgoing, outcome):
+                        request.entry.outcome = outcome
+                        reply = await request.call(bytes(outgoing), whole=not request.head.stream)
+                        answered = await self._answered(request, reply, outgoing, known)
+                command = course.send(answered)
+        except StopIteration as end:
+            result: x.Answer | x.Relay = end.value
+        assert reply is not None
+        if isinstance(result, x.Answer):
+            await request.answer(reply.status, reply.headers, result.body)
+        else:
+            await request.relay(reply, result.rewriter)
+
+    async def _answered(
+        self, request: _Request, reply: Reply, outgoing: Document, known: tuple[str, str]
+    ) -> x.UpstreamAnswered:
+        if reply.status in (400, 422) and request.wire.search_tool(outgoing) is not None:
+            # There is no second call to find out; the next request will know.
+            self.refusals.add(known)
+            request.entry.outcome.notices.append(
+                f"the upstream {known[0]!r} answered {reply.status} to a request with a search "
+                "tool; until the next reload it is not sent one where nobody searches"
+            )
+        if request.head.stream and reply.status < 400 and _is_stream(reply):
+            return x.UpstreamAnswered(reply.status, None)
+        if request.head.stream:
+            body = await _read(reply)
+            if reply.status < 400:
+                raise UpstreamError(
+                    f"a stream was asked for and the upstream {known[0]!r} answered with "
+                    f"{_content_type(reply)!r}",
+                    fault="bad_response",
+                )
+            return x.UpstreamAnswered(reply.status, body)
+        _refuse_stream(reply)
+        return x.UpstreamAnswered(reply.status, decoded(reply))
+
+
+class _Request:
+    """One request: what is known of it, and its client."""
+
+    __slots__ = ("client", "entry", "gateway", "head", "scope", "started", "target", "way", "wire")
+
+    def __init__(
+        self, gateway: Gateway, wire: Wire, scope: Scope, receive: Receive, send: Send
+    ) -> None:
+        self.gateway = gateway
+        self.wire = wire
+        self.scope = scope
+        self.client = Client(receive, send)
+        self.started = time.perf_counter()
+        self.entry = Entry(request_id=new_request_id(), started=time.time(), wire=wire.NAME)
+        self.head: Head
+        self.target: Target
+        self.way: Way
+
+    async def run(self, answer: Callable[..., object]) -> None:
+        """Read the request, have it answered, and log it."""
+        client, entry = self.client, self.entry
+        try:
+            headers: HeaderList = self.scope["headers"]
+            entry.key_id = self.gateway.login.check(login_tokens(headers))
+            body = await client.read_body(headers)
+            entry.client_request_id = client.request_id
+            document = Document.read(body)
+            self.head = head = self.wire.read_head(document)
+            entry.model, entry.stream = head.model, head.stream
+            self.target = target = self.gateway.targets.find(head.model)
+            entry.upstream, entry.upstream_model = target.upstream, target.model
+            self.way = target.way(self.wire.NAME)
+            if head.model != target.model:
+                document = document.replace({"model": dump(target.model)})
+            client.watch(asyncio.current_task())  # type: ignore[arg-type]
+            await answer(self, document, body, head)  # type: ignore[misc]
+        except WireError as exc:
+            entry.error = str(exc)
+            await self.refuse(exc.status, str(exc), exc.param)
+        except UpstreamError as exc:
+            entry.error = str(exc)
+            entry.end = _FAULT_END[exc.fault]  # type: ignore[assignment]
+            await self.refuse(_FAULT_STATUS[exc.fault], str(exc), None)
+        except asyncio.CancelledError:
+            if not client.gone:
+                raise
+            entry.end = "client_disconnected"
+            entry.status = entry.status or 499
+        finally:
+            client.unwatch()
+            await client.stop_pings()
+            entry.total_s = time.perf_counter() - self.started
+            self.gateway.log.add(entry)
+
+    # The upstream
+
+    async def call(self, body: bytes, *, whole: bool, path: bytes = b"") -> Reply:
+        """Send a body to the upstream, once, with the client's headers as far as they go on."""
+        way = self.way
+        query: bytes = self.scope["query_string"]
+        target = way.line + path + (b"?" + query if query else b"")
+        head = target + way.head + to_upstream(self.scope["headers"], self.target.set_headers)
+        started = time.perf_counter()
+        try:
+            return await self.gateway.upstream.send(
+                way.origin, head, body, whole=whole, max_bytes=MAX_ANSWER_BYTES if whole else None
+            )
+        finally:
+            self.entry.upstream_s = time.perf_counter() - started
+
+    # The answer
+
+    def ping_after(self, delay_s: float) -> None:
+        """Send the head of a stream early if nothing else was sent by then."""
+
+        def headers() -> HeaderList:
+            return self.head_lines(STREAM_HEADERS, pending=True)
+
+        self.client.ping_after(delay_s, headers, self.wire.PING)
+
+    def head_lines(self, headers: HeaderList, *, pending: bool = False) -> HeaderList:
+        """Return a response head: the given lines and ours."""
+        entry = self.entry
+        said = entry.outcome.header()
+        if pending and entry.outcome.kind == "gateway" and entry.outcome.answer is None:
+            said = "gateway; pending"
+        return [
+            *headers,
+            (b"x-request-id", entry.request_id.encode()),
+            header("x-refdesk-search", said),
+            (
+                b"server-timing",
+                b"search;dur=%.1f, queue;dur=%.1f, upstream;dur=%.1f"
+                % (entry.search_s * 1000, entry.queue_s * 1000, entry.upstream_s * 1000),
+            ),
+        ]
+
+    async def answer(self, status: int, headers: HeaderList, body: bytes) -> None:
+        """Send a whole answer: the upstream's, as it came or with a search in it."""
+        self.entry.status = status
+        await self.client.stop_pings()
+        if self.client.head_sent:
+            # The head went out early: the answer, an error by now, can only be told in the stream.
+            message = f"the upstream answered {status}: {body[:2000].decode(errors='replace')}"
+            await self.client.write(self.wire.broken_stream(b"", b"", message))
+            await self.client.end()
+            return
+        await self.client.answer(status, self.head_lines(to_client(headers)), body)
+
+    async def relay(self, reply: Reply, rewriter: StreamRewriter | None) -> None:
+        """Send a stream on as it comes, or through the rewriter."""
+        if reply.status >= 400:
+            await self.answer(reply.status, reply.headers, await _read(reply))
+            return
+        if not _is_stream(reply):
+            body = await _read(reply)
+            raise UpstreamError(
+                f"a stream was asked for and the upstream {self.target.upstream!r} answered with "
+                f"{_content_type(reply)!r} ({len(body)} bytes)",
+                fault="bad_response",
+            )
+        entry, client = self.entry, self.client
+        entry.status = reply.status
+        await client.stop_pings()
+        if not client.head_sent:
+            kept = [
+                line
+                for line in to_client(reply.headers)
+                if line[0] not in (b"content-type", b"cache-control", b"x-accel-buffering")
+            ]
+            await client.start(reply.status, self.head_lines([*STREAM_HEADERS, *kept]))
+        try:
+            if rewriter is None:
+                await self._relay_bytes(reply)
+            else:
+                await self._relay_rewritten(reply, rewriter)
+        finally:
+            reply.close()
+        await client.end()
+
+    async def _relay_bytes(self, reply: Reply) -> None:
+        write = self.client.write
+        head = tail = b""
+        try:
+            async for chunk in reply:
+                await write(chunk)
+                if len(head) < _KEPT_BYTES:
+                    head += chunk[: _KEPT_BYTES - len(head)]
+                tail = chunk if len(chunk) >= 4096 else (tail + chunk)[-_KEPT_BYTES:]
+        except UpstreamError as exc:
+            await self._break(exc, self.wire.broken_stream(head, tail, str(exc)))
+            return
+        if not self.wire.is_complete(tail):
+            fault = UpstreamError(
+                "the upstream ended its stream before the answer was complete", fault="cut"
+            )
+            await self._break(fault, self.wire.broken_stream(head, tail, str(fault)))
+
+    async def _relay_rewritten(self, reply: Reply, rewriter: StreamRewriter) -> None:
+        write = self.client.write
+        try:
+            async for chunk in reply:
+                await write(rewriter.feed(chunk))
+            await write(rewriter.finish())
+        except UpstreamError as exc:
+            await self._break(exc, rewriter.fail(str(exc)))
+        self.entry.unknown_citations = rewriter.unknown_citations
+
+    async def _break(self, exc: UpstreamError, ending: bytes) -> None:
+        self.entry.end = "upstream_cut"
+        self.entry.error = str(exc)
+        await self.client.write(ending)
+
+    async def refuse(self, status: int, message: str, param: str | None) -> None:
+        """Answer with an error of our own, in the client's wire."""
+        await self.client.stop_pings()
+        entry = self.entry
+        entry.status = status
+        if self.client.head_sent:
+            await self.client.write(self.wire.broken_stream(b"", b"", message))
+            await self.client.end()
+            return
+        body = self.wire.error_body(
+            message, status=status, param=param, request_id=entry.request_id
+        )
+        headers: HeaderList = [(b"content-type", b"application/json")]
+        if status in (408, 413, 415, 431):
+            # What is left of the body is not read.
+            headers.append((b"connection", b"close"))
+        await self.client.answer(status, self.head_lines(headers), body)
+
+
+def new_request_id() -> str:
+    """Return an id that sorts by time: milliseconds since the epoch, then 64 random bits."""
+    return f"req_{time.time_ns() // 1_000_000:012x}{os.urandom(8).hex()}"
+
+
+def _concerns_search(body: bytes, way: Way) -> bool:
+    # Substrings first: most requests have nothing to do with search, and none of these costs more
+    # than reading the body once.
+    if b"web_search" in body or b"rd1." in body or b"srvtoolu_rd" in body or b"ws_rd" in body:
+        return True
+    return not way.terms.accepts_tool and b"server_tool_use" in body
+
+
+def _content_type(reply: Reply) -> str:
+    for name, value in reply.headers:
+        if name == b"content-type":
+            return value.decode("latin-1")
+    return ""
+
+
+def _is_stream(reply: Reply) -> bool:
+    return _content_type(reply).lower().startswith("text/event-stream")
+
+
+def _refuse_stream(reply: Reply) -> None:
+    if reply.status < 400 and _is_stream(reply):
+        raise UpstreamError(
+            "a whole answer was asked for and the upstream answered with a stream",
+            fault="bad_response",
+        )
+
+
+async def _read(reply: Reply) -> bytes:
+    parts: list[bytes] = []
+    size = 0
+    try:
+        async for chunk in reply:
+            size += len(chunk)
+            if size > MAX_ANSWER_BYTES:
+                raise UpstreamError("the upstream's answer is too large", fault="bad_response")
+            parts.append(chunk)
+    finally:
+        reply.close()
+    return b"".join(parts)

@@ -1,0 +1,209 @@
+"""
+The client's side of one request: its body read within bounds, its answer sent, its leaving noticed.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import Awaitable, Callable, MutableMapping
+from typing import Any, Final
+
+from refdesk.errors import WireError
+from refdesk.gateway.headers import clean
+
+Scope = MutableMapping[str, Any]
+Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
+Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
+HeaderList = list[tuple[bytes, bytes]]
+
+MAX_BODY_BYTES: Final = 32 * 1024 * 1024
+"""What Anthropic takes at most; larger bodies are 413."""
+MAX_HEADER_BYTES: Final = 64 * 1024
+MAX_HEADERS: Final = 200
+BODY_TIMEOUT_S: Final = 60.0
+"""For the whole body, once its head is in."""
+PING_EVERY_S: Final = 5.0
+_WATCH_AFTER_S: Final = 0.2
+"""Requests that are answered sooner never pay for a watcher."""
+
+STREAM_HEADERS: Final[HeaderList] = [
+    (b"content-type", b"text/event-stream; charset=utf-8"),
+    (b"cache-control", b"no-cache"),
+    # nginx and others would hold events back.
+    (b"x-accel-buffering", b"no"),
+]
+
+
+class Client:
+    """One client, for the time of one request."""
+
+    __slots__ = (
+        "_loop",
+        "_pinging",
+        "_receive",
+        "_send",
+        "_task",
+        "_timer",
+        "gone",
+        "head_sent",
+        "request_id",
+    )
+
+    def __init__(self, receive: Receive, send: Send) -> None:
+        self._receive = receive
+        self._send = send
+        self._loop = asyncio.get_running_loop()
+        self._timer: asyncio.TimerHandle | None = None
+        self._task: asyncio.Task[None] | None = None
+        self._pinging: asyncio.TimerHandle | asyncio.Task[None] | None = None
+        self.request_id: str | None = None
+        """The client's own id for the request."""
+        self.gone = False
+        """It closed the connection before its answer was complete."""
+        self.head_sent = False
+
+    async def read_body(self, headers: HeaderList) -> bytes:
+        """Return the whole body, or raise WireError: too large, too slow, or encoded."""
+        declared: int | None = None
+        size = 0
+        for name, value in headers:
+            size += len(name) + len(value)
+            if name == b"content-length":
+                declared = int(value) if value.isdigit() else None
+            elif name in (b"x-request-id", b"x-client-request-id"):
+                self.request_id = value[:128].decode("latin-1")
+            elif name == b"content-encoding" and value.lower() not in (b"", b"identity"):
+                coding = value.decode("latin-1")[:40]
+                raise WireError(
+                    f"the body is encoded as {coding!r}; send it without content-encoding",
+                    status=415,
+                )
+        if size > MAX_HEADER_BYTES or len(headers) > MAX_HEADERS:
+            raise WireError(
+                f"the header has {len(headers)} lines and {size} bytes; the limit is {MAX_HEADERS} "
+                f"lines and {MAX_HEADER_BYTES} bytes",
+                status=431,
+            )
+        if declared is not None and declared > MAX_BODY_BYTES:
+            raise _too_large(declared)
+        message = await self._receive()
+        body: bytes = message.get("body", b"")
+        if not message.get("more_body"):
+            self._check_gone(message)
+            if len(body) > MAX_BODY_BYTES:
+                raise _too_large(len(body))
+            return body
+        return await self._read_rest(body)
+
+    async def _read_rest(self, first: bytes) -> bytes:
+        parts = [first]
+        size = len(first)
+        try:
+            async with asyncio.timeout(BODY_TIMEOUT_S):
+                while True:
+                    message = await self._receive()
+                    self._check_gone(message)
+                    part = message.get("body", b"")
+                    size += len(part)
+                    if size > MAX_BODY_BYTES:
+                        raise _too_large(size)
+                    parts.append(part)
+                    if not message.get("more_body"):
+                        return b"".join(parts)
+        except TimeoutError:
+            raise WireError(
+                f"the body did not arrive within {BODY_TIMEOUT_S:.0f} s", status=408
+            ) from None
+
+    def _check_gone(self, message: MutableMapping[str, Any]) -> None:
+        if message["type"] == "http.disconnect":
+            self.gone = True
+            raise asyncio.CancelledError
+
+    # Leaving
+
+    def watch(self, task: asyncio.Task[Any]) -> None:
+        """From a moment from now on, cancel the task if the client leaves."""
+        self._timer = self._loop.call_later(_WATCH_AFTER_S, self._start_watching, task)
+
+    def _start_watching(self, task: asyncio.Task[Any]) -> None:
+        self._timer = None
+        self._task = self._loop.create_task(self._wait_for_leaving(task))
+
+    async def _wait_for_leaving(self, task: asyncio.Task[Any]) -> None:
+        while True:
+            message = await self._receive()
+            if message["type"] == "http.disconnect":
+                self.gone = True
+                task.cancel()
+                return
+
+    def unwatch(self) -> None:
+        """Stop watching: the answer is complete."""
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+        if self._task is not None:
+            self._task.cancel()
+            self._task = None
+
+    # Answering
+
+    async def answer(self, status: int, headers: HeaderList, body: bytes) -> None:
+        """Send a whole answer."""
+        headers.append((b"content-length", b"%d" % len(body)))
+        self.head_sent = True
+        await self._send({"type": "http.response.start", "status": status, "headers": headers})
+        await self._send({"type": "http.response.body", "body": body})
+
+    async def start(self, status: int, headers: HeaderList) -> None:
+        """Send the head of a streamed answer."""
+        self.head_sent = True
+        await self._send({"type": "http.response.start", "status": status, "headers": headers})
+
+    async def write(self, data: bytes) -> None:
+        """Send a piece of a streamed answer at once."""
+        if data:
+            await self._send({"type": "http.response.body", "body": data, "more_body": True})
+
+    async def end(self) -> None:
+        """Complete a streamed answer."""
+        await self._send({"type": "http.response.body", "body": b""})
+
+    # Keeping alive
+
+    def ping_after(self, delay_s: float, headers: Callable[[], HeaderList], ping: bytes) -> None:
+        """After a delay, send a stream's head early, and pings until `stop_pings`."""
+
+        def begin() -> None:
+            self._pinging = self._loop.create_task(self._ping(headers, ping))
+
+        self._pinging = self._loop.call_later(delay_s, begin)
+
+    async def _ping(self, headers: Callable[[], HeaderList], ping: bytes) -> None:
+        await self.start(200, headers())
+        while True:
+            await self.write(ping)
+            await asyncio.sleep(PING_EVERY_S)
+
+    async def stop_pings(self) -> None:
+        """Stop; the caller goes on with the stream, whose head may have been sent by now."""
+        pinging, self._pinging = self._pinging, None
+        if pinging is None:
+            return
+        pinging.cancel()
+        if isinstance(pinging, asyncio.Task):
+            with contextlib.suppress(asyncio.CancelledError):
+                await pinging
+
+
+def header(name: str, value: str) -> tuple[bytes, bytes]:
+    """Return a header as bytes; what would end it is taken out."""
+    return name.encode("latin-1"), clean(value.encode("latin-1", "replace"))
+
+
+def _too_large(size: int) -> WireError:
+    return WireError(
+        f"the body has {size} bytes or more; the limit is {MAX_BODY_BYTES}", status=413
+    )

@@ -1,0 +1,143 @@
+"""Does what an exchange asks for: recalls, searches, calls the upstream."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import time
+from collections import OrderedDict
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Final, Protocol
+
+from refdesk.errors import SearchError
+from refdesk.gateway import exchange as x
+from refdesk.gateway import history
+from refdesk.gateway.log import Entry
+from refdesk.types import ResultItem, WebAnswer, WebQuery
+from refdesk.wires.base import GatewaySearch, History, Source
+
+_REMEMBERED: Final = 2048
+"""Searches kept in memory: a client's next turn often comes before the store has them."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class FoundSearch:
+    """A search as it is kept for later turns and for click-through."""
+
+    id: str
+    request_id: str
+    key_id: str | None
+    query: str
+    conversation: str
+    answer: WebAnswer
+
+
+class Searches(Protocol):
+    """Where searches are kept beyond this process."""
+
+    def keep(self, found: FoundSearch) -> None:
+        """Keep one; never blocks."""
+
+    async def by_id(self, ids: Sequence[str]) -> list[FoundSearch]:
+        """Return those that are known."""
+
+    async def by_conversation(self, conversation: str, key_id: str | None) -> FoundSearch | None:
+        """Return the newest search of a conversation, of the same client key."""
+
+
+class WebSearcher(Protocol):
+    """One web search within bounds; SearchError, and no other, where it gives nothing."""
+
+    async def search(
+        self, query: WebQuery, *, engine: str | None = None, pages: int | None = None
+    ) -> WebAnswer: ...
+
+
+class Driver:
+    """The searching half of the gateway; one for all requests."""
+
+    def __init__(
+        self,
+        *,
+        web: Callable[[], WebSearcher],
+        searches: Searches,
+        sealer: history.Sealer,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._web = web
+        self._searches = searches
+        self.sealer = sealer
+        self._clock = clock
+        self._by_id: OrderedDict[str, FoundSearch] = OrderedDict()
+        self._by_conversation: OrderedDict[tuple[str, str | None], FoundSearch] = OrderedDict()
+
+    async def search(self, command: x.Search, entry: Entry) -> x.SearchDone | x.SearchFailed:
+        """Search, and keep what was found."""
+        id_ = os.urandom(20).hex()
+        started = self._clock()
+        try:
+            answer = await self._web().search(
+                command.query, engine=command.engine, pages=command.pages
+            )
+        except SearchError as exc:
+            answer = getattr(exc, "answer", None) or WebAnswer()
+            entry.outcome.answer = answer
+            return x.SearchFailed(exc.reason, str(exc), id=id_, notices=answer.notices)
+        finally:
+            entry.search_s = self._clock() - started
+        entry.queue_s = answer.queue_s
+        found = FoundSearch(
+            id=id_,
+            request_id=entry.request_id,
+            key_id=entry.key_id,
+            query=command.query.text,
+            conversation=conversation_hash(command.conversation),
+            answer=answer,
+        )
+        self._remember(found)
+        self._searches.keep(found)
+        return x.SearchDone(id_, answer)
+
+    async def recall(self, command: x.Recall, entry: Entry) -> x.Recalled:
+        """Open what is sealed, and look up what is not: in memory, then in the store."""
+        rows = history.open_rows(command.marks.tokens, self.sealer)
+        known = {id_: self._by_id[id_] for id_ in command.marks.ids if id_ in self._by_id}
+        missing = [id_ for id_ in command.marks.ids if id_ not in known]
+        if missing:
+            known |= {found.id: found for found in await self._searches.by_id(missing)}
+        earlier: tuple[str, WebAnswer] | None = None
+        if command.conversation:
+            hashed = conversation_hash(command.conversation)
+            found = self._by_conversation.get((hashed, entry.key_id))
+            found = found or await self._searches.by_conversation(hashed, entry.key_id)
+            earlier = (found.id, found.answer) if found else None
+        searches = {
+            id_: GatewaySearch(id=id_, query=found.query, sources=_sources(found.answer.items))
+            for id_, found in known.items()
+        }
+        return x.Recalled(History(rows=rows, searches=searches), earlier)
+
+    def _remember(self, found: FoundSearch) -> None:
+        self._by_id[found.id] = found
+        self._by_conversation[found.conversation, found.key_id] = found
+        for table in (self._by_id, self._by_conversation):
+            while len(table) > _REMEMBERED:
+                table.popitem(last=False)
+
+
+def conversation_hash(prefix: bytes) -> str:
+    """Return what stands for a conversation in memory and in the store."""
+    return hashlib.blake2b(prefix, digest_size=16).hexdigest()
+
+
+def _sources(items: Sequence[ResultItem]) -> tuple[Source, ...]:
+    return tuple(
+        Source(
+            url=item.url,
+            title=item.title,
+            snippet=item.content[: history.MAX_SEALED_SNIPPET],
+            published=item.published,
+        )
+        for item in items
+    )

@@ -1,0 +1,112 @@
+"""Which headers go on, in either direction, and which stay here."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Final
+
+Headers = Iterable[tuple[bytes, bytes]]
+
+_HOP_BY_HOP: Final = frozenset(
+    {
+        b"connection",
+        b"keep-alive",
+        b"proxy-authenticate",
+        b"proxy-authorization",
+        b"proxy-connection",
+        b"te",
+        b"trailer",
+        b"transfer-encoding",
+        b"upgrade",
+    }
+)
+"""RFC 9110, section 7.6.1, and what old proxies add."""
+
+_KEPT_FROM_UPSTREAM: Final = _HOP_BY_HOP | {
+    # Framing and coding are made anew for whoever is next.
+    b"host",
+    b"content-length",
+    b"content-encoding",
+    b"accept-encoding",
+    b"expect",
+    # What the client used to log in here.
+    b"authorization",
+    b"x-api-key",
+    b"api-key",
+    b"x-goog-api-key",
+    b"cookie",
+    # Where the client sits is the operator's business, not the upstream's.
+    b"forwarded",
+    b"via",
+    b"x-forwarded-for",
+    b"x-forwarded-host",
+    b"x-forwarded-port",
+    b"x-forwarded-proto",
+    b"x-real-ip",
+    b"origin",
+    b"referer",
+}
+
+_KEPT_FROM_CLIENT: Final = _HOP_BY_HOP | {
+    b"content-length",
+    b"date",
+    b"server",
+    b"set-cookie",
+    b"strict-transport-security",
+    b"alt-svc",
+    b"x-request-id",
+    b"x-refdesk-search",
+    b"server-timing",
+}
+
+LOGIN_HEADERS: Final = frozenset({b"authorization", b"x-api-key", b"x-goog-api-key", b"api-key"})
+
+
+def to_upstream(headers: Headers, kept: frozenset[bytes] = frozenset()) -> bytes:
+    """
+    Return the client's headers as lines for the upstream.
+
+    Args:
+        headers: As received, names in lower case.
+        kept: Names that are not sent on besides, such as those that the configuration sets.
+    """
+    lines: list[bytes] = []
+    named: set[bytes] | None = None
+    for name, value in headers:
+        if name in _KEPT_FROM_UPSTREAM:
+            if name == b"connection" and value.lower() not in (b"keep-alive", b"close"):
+                named = {part.strip() for part in value.lower().split(b",")}
+            continue
+        if name in kept:
+            continue
+        lines.append(b"%b: %b\r\n" % (name, value))
+    if named:
+        lines = [line for line in lines if line.split(b":", 1)[0] not in named]
+    return b"".join(lines)
+
+
+def to_client(headers: Headers) -> list[tuple[bytes, bytes]]:
+    """Return the upstream's headers for the client, less what belongs to its connection."""
+    return [(name, clean(value)) for name, value in headers if name not in _KEPT_FROM_CLIENT]
+
+
+def clean(value: bytes) -> bytes:
+    """Return a header value without what would end it."""
+    if b"\r" in value or b"\n" in value or b"\0" in value:
+        return value.replace(b"\r", b" ").replace(b"\n", b" ").replace(b"\0", b" ")
+    return value
+
+
+def login_tokens(headers: Headers) -> list[str]:
+    """Return what a client presents to log in, whichever header carries it, without repeats."""
+    tokens: list[str] = []
+    for name, value in headers:
+        if name not in LOGIN_HEADERS:
+            continue
+        text = value.decode("latin-1")
+        if name == b"authorization":
+            scheme, _, rest = text.partition(" ")
+            text = rest if scheme.lower() == "bearer" else ""
+        if (text := text.strip()) and text not in tokens:
+            tokens.append(text)
+    return tokens

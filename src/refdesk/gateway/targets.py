@@ -1,0 +1,196 @@
+"""Which upstream a request goes to: names, aliases, addresses, and what is known of each."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from fnmatch import translate
+from typing import Final
+
+from refdesk.config.schema import Config, ModelEntry, UpstreamEntry, WireName
+from refdesk.config.schema import SearchSwitch as ConfiguredSwitch
+from refdesk.errors import WireError
+from refdesk.gateway.exchange import Terms
+from refdesk.gateway.route import Decision, SearchSwitch, decide
+from refdesk.providers import Verdict, accepts_tool, capability
+from refdesk.upstream import Origin
+from refdesk.wires.base import Wire
+
+_VARIANT: Final = re.compile(r"\[[^\[\]]*\]$")
+"""A suffix such as ``[1m]``: a long-context variant in the client's words."""
+
+_REMEMBERED_NAMES: Final = 4096
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Way:
+    """How a model is reached on one wire."""
+
+    origin: Origin
+    line: bytes
+    """The request line up to the path's end: ``POST /v1/messages``."""
+    head: bytes
+    """The rest of the request line, host, login and the headers of the configuration."""
+    terms: Terms
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Target:
+    """A model as clients name it, and where it is served."""
+
+    name: str
+    upstream: str
+    provider: str
+    model: str
+    """The name the upstream knows."""
+    wires: tuple[str, ...]
+    ways: Mapping[str, Way]
+    """By wire name, for the wires that the upstream speaks and we serve."""
+    set_headers: frozenset[bytes]
+    """Names of headers that the configuration sets, in lower case."""
+
+    def way(self, wire: str) -> Way:
+        """Return the way on a wire, or raise WireError (400) naming what the upstream speaks."""
+        try:
+            return self.ways[wire]
+        except KeyError:
+            raise WireError(
+                f"the model {self.name!r} is served by the upstream {self.upstream!r}, which "
+                f"speaks {' and '.join(self.wires)}, not {wire}; send the request on that wire, or "
+                f"add {wire!r} to the upstream's `wire` if it speaks it",
+                param="model",
+            ) from None
+
+
+@dataclass(slots=True)
+class Targets:
+    """
+    All models that can be asked for.
+
+    A name is looked up as an entry, then as an alias (first match in file order), then without a
+    variant such as ``[1m]``, and is `default_model`'s where nothing matches.
+    """
+
+    by_name: dict[str, Target]
+    _aliases: list[tuple[re.Pattern[str], Target]]
+    _default: Target | None
+    _known: dict[str, Target | None] = field(default_factory=dict)
+
+    def find(self, name: str) -> Target:
+        """Return the target of a model name, or raise WireError (404) that says what to do."""
+        try:
+            target = self._known[name]
+        except KeyError:
+            target = self._find(name) or self._find(_VARIANT.sub("", name)) or self._default
+            if len(self._known) < _REMEMBERED_NAMES:
+                self._known[name] = target
+        if target is None:
+            known = ", ".join(list(self.by_name)[:20]) or "none"
+            raise WireError(
+                f"no model is called {name[:200]!r}; known: {known}. Add it under `models:`, as an "
+                "alias of one, or set `default_model`",
+                status=404,
+                param="model",
+            )
+        return target
+
+    def _find(self, name: str) -> Target | None:
+        if target := self.by_name.get(name):
+            return target
+        return next((target for pattern, target in self._aliases if pattern.match(name)), None)
+
+
+def build_targets(config: Config, wires: Mapping[str, Wire]) -> Targets:
+    """Work out every model's address and terms once, so that requests only look up."""
+    by_name: dict[str, Target] = {}
+    aliases: list[tuple[re.Pattern[str], Target]] = []
+    for name, model in config.models.items():
+        target = _target(name, model, config, wires)
+        by_name[name] = target
+        aliases += [(re.compile(translate(alias)), target) for alias in model.aliases]
+    default = by_name.get(config.default_model) if config.default_model else None
+    return Targets(by_name, aliases, default)
+
+
+def explain(
+    name: str, model: ModelEntry, upstream: UpstreamEntry, wire: WireName
+) -> tuple[Decision, Verdict]:
+    """Return who searches for a model on a wire, and what is known of the model's own search."""
+    verdict = capability(
+        upstream.provider, wire, model.model or name, model.capabilities.web_search
+    )
+    decision = decide(
+        model=_switch(model.search),
+        upstream=_switch(upstream.search),
+        capability=verdict.capability,
+    )
+    return decision, verdict
+
+
+def _switch(search: ConfiguredSwitch | None) -> SearchSwitch | None:
+    if search is None:
+        return None
+    enabled = search.enabled if "enabled" in search.model_fields_set else None
+    return SearchSwitch(enabled=enabled, engine=search.engine, mode=search.mode)
+
+
+def _target(name: str, model: ModelEntry, config: Config, wires: Mapping[str, Wire]) -> Target:
+    upstream = config.upstreams[model.upstream]
+    return Target(
+        name=name,
+        upstream=model.upstream,
+        provider=upstream.provider,
+        model=model.model or name,
+        wires=upstream.wire,
+        ways={
+            wire: _way(name, model, upstream, wire, wires[wire].PATH, config)
+            for wire in upstream.wire
+            if wire in wires
+        },
+        set_headers=frozenset(header.lower().encode("latin-1") for header in upstream.headers),
+    )
+
+
+def _way(
+    name: str,
+    model: ModelEntry,
+    upstream: UpstreamEntry,
+    wire: WireName,
+    path: str,
+    config: Config,
+) -> Way:
+    origin, prefix = Origin.parse(upstream.base_url)
+    headers = {"host": origin.authority, "accept-encoding": "identity"}
+    if upstream.api_key is not None:
+        key = upstream.api_key.get_secret_value()
+        headers |= {"x-api-key": key} if wire == "messages" else {"authorization": f"Bearer {key}"}
+    headers |= {
+        header.lower(): value.get_secret_value() for header, value in upstream.headers.items()
+    }
+    lines = "".join(f"{header}: {value}\r\n" for header, value in headers.items())
+    decision, verdict = explain(name, model, upstream, wire)
+    accepts, source = accepts_tool(
+        upstream.provider,
+        wire,
+        model.model or name,
+        configured=upstream.accepts_search_tool,
+        metadata=model.capabilities.web_search,
+    )
+    search = config.gateway.search
+    return Way(
+        origin=origin,
+        line=f"POST {prefix or '/v1'}{path}".encode("latin-1"),
+        head=f" HTTP/1.1\r\n{lines}".encode("latin-1"),
+        terms=Terms(
+            decision=decision,
+            mode=decision.mode or search.mode,
+            accepts_tool=accepts,
+            accepts_source=source,
+            hosted_stays=verdict.capability == "hosted",
+            max_query_chars=search.max_query_chars,
+            max_injected_chars=search.max_injected_chars,
+            max_snippet_chars=search.max_snippet_chars,
+            pages=search.pages_per_query,
+        ),
+    )
