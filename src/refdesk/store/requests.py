@@ -1,0 +1,184 @@
+"""
+The request log: one row for each model request, with what was decided, and how it went.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields
+from datetime import datetime
+from typing import Any, Final
+
+import msgspec
+from sqlalchemy import Select, delete, select
+
+from refdesk.store.connection import Database
+from refdesk.store.tables import requests
+from refdesk.types import Attempt
+
+_CHUNK: Final = 1000
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class RequestRecord:
+    """One request, as it is logged when it has ended.  Durations are in milliseconds."""
+
+    id: str
+    """What the client was told in ``x-request-id``."""
+    time: datetime
+    """When it came, with its zone."""
+    wire: str
+    stream: bool = False
+    client_request_id: str | None = None
+    key_id: str | None = None
+    """The id of the client key; never the key."""
+    model: str | None = None
+    upstream: str | None = None
+    status: int | None = None
+    route: str | None = None
+    """``pass``, ``hosted`` or ``gateway``."""
+    route_reason: str | None = None
+    route_source: str | None = None
+    """Which layer said so: model, upstream, capability."""
+    search_header: str | None = None
+    """The value of ``x-refdesk-search``."""
+    reason: str | None = None
+    """Why a gateway search did not happen: a `refdesk.errors.Reason`; None unless degraded."""
+    query: str | None = None
+    """None also where the configuration says that queries are not kept."""
+    engine: str | None = None
+    results: int = 0
+    cached: bool = False
+    notices: tuple[str, ...] = ()
+    attempts: tuple[Attempt, ...] = ()
+    queue_ms: float | None = None
+    search_ms: float | None = None
+    first_byte_ms: float | None = None
+    """Until the upstream's first byte."""
+    total_ms: float | None = None
+    injected_chars: int = 0
+    client_disconnected: bool = False
+    upstream_cut: bool = False
+    error: str | None = None
+
+    @property
+    def weight(self) -> int:
+        """About how many bytes it holds while it waits to be written."""
+        texts = len(self.query or "") + len(self.error or "") + sum(map(len, self.notices))
+        return 1500 + 2 * texts + 200 * len(self.attempts)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class LoggedRequest:
+    """A request as it stands in the log; ``seq`` grows in the order of writing."""
+
+    seq: int
+    record: RequestRecord = field(repr=False)
+
+
+Page = list[LoggedRequest]
+
+_COLUMNS: Final = [item.name for item in fields(RequestRecord)]
+
+
+def row_of(record: RequestRecord) -> dict[str, Any]:
+    """Return a record as the table takes it."""
+    return {name: getattr(record, name) for name in _COLUMNS}
+
+
+def _logged(row: Mapping[Any, Any]) -> LoggedRequest:
+    values = {name: row[name] for name in _COLUMNS}
+    values["notices"] = tuple(values["notices"])
+    values["attempts"] = msgspec.convert(values["attempts"], tuple[Attempt, ...])
+    return LoggedRequest(seq=row["seq"], record=RequestRecord(**values))
+
+
+class RequestLog:
+    """Read the log, and shorten it.  Every call waits for the database: not on an event loop."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    def get(self, request_id: str) -> LoggedRequest | None:
+        """Return one request by its id."""
+        found = self._read(select(requests).where(requests.c.id == request_id))
+        return found[0] if found else None
+
+    def list(
+        self,
+        *,
+        limit: int = 100,
+        before_id: str | None = None,
+        degraded: bool | None = None,
+        since: datetime | None = None,
+        until: datetime | None = None,
+        key_id: str | None = None,
+        model: str | None = None,
+        engine: str | None = None,
+        reason: str | None = None,
+    ) -> Page:
+        """
+        Return the newest requests, newest first.
+
+        Args:
+            limit: The most rows.
+            before_id: Only what was logged before that request: the next page.  After an id that
+                is not in the log comes nothing.
+            degraded: Only those whose search did not happen though it should (True), or the
+                others (False).
+            since: From this moment on.
+            until: Before this moment.
+            key_id: Of this client key.
+            model: As the client named it.
+            engine: That gave the results.
+            reason: With this reason code.
+        """
+        query = select(requests)
+        if before_id is not None:
+            place = select(requests.c.seq).where(requests.c.id == before_id).scalar_subquery()
+            query = query.where(requests.c.seq < place)
+        query = _degraded(query, degraded)
+        if since is not None:
+            query = query.where(requests.c.time >= since)
+        if until is not None:
+            query = query.where(requests.c.time < until)
+        for column, value in (("key_id", key_id), ("model", model), ("engine", engine)):
+            if value is not None:
+                query = query.where(requests.c[column] == value)
+        if reason is not None:
+            query = query.where(requests.c.reason == reason)
+        return self._read(query.order_by(requests.c.seq.desc()).limit(limit))
+
+    def after(self, seq: int, *, limit: int = 500, degraded: bool | None = None) -> Page:
+        """Return what was logged after that number, oldest first: for following the log."""
+        query = _degraded(select(requests).where(requests.c.seq > seq), degraded)
+        return self._read(query.order_by(requests.c.seq).limit(limit))
+
+    def newest(self) -> int:
+        """Return the number of the newest row; 0 for an empty log.  Following starts here."""
+        with self._database.read() as connection:
+            query = select(requests.c.seq).order_by(requests.c.seq.desc()).limit(1)
+            return connection.execute(query).scalar() or 0
+
+    def delete_before(self, moment: datetime) -> int:
+        """Delete what is older; return how many rows.  In short steps, so that writing goes on."""
+        deleted = 0
+        while True:
+            oldest = select(requests.c.seq).where(requests.c.time < moment).limit(_CHUNK)
+            with self._database.write() as connection:
+                done = connection.execute(
+                    delete(requests).where(requests.c.seq.in_(oldest))
+                ).rowcount
+            deleted += done
+            if done < _CHUNK:
+                return deleted
+
+    def _read(self, query: Select[Any]) -> Page:
+        with self._database.read() as connection:
+            return [_logged(row) for row in connection.execute(query).mappings()]
+
+
+def _degraded(query: Select[Any], degraded: bool | None) -> Select[Any]:
+    if degraded is None:
+        return query
+    return query.where(requests.c.reason.is_not(None) if degraded else requests.c.reason.is_(None))

@@ -1,0 +1,203 @@
+"""
+The tables, as this version of Refdesk knows them.
+
+Migrations make them; a test holds the two together.  Times are UTC and come back aware.  Text is
+stored without NULs, which PostgreSQL refuses, and with lone surrogates replaced.
+"""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import Any, Final
+
+import msgspec
+from sqlalchemy import (
+    BigInteger,
+    Boolean,
+    Column,
+    Date,
+    DateTime,
+    Dialect,
+    Float,
+    Index,
+    Integer,
+    MetaData,
+    Table,
+    Text,
+)
+from sqlalchemy.types import TypeDecorator
+
+SCHEMA: Final = "0001"
+"""The newest revision under ``migrations/versions``."""
+
+VERSION_TABLE: Final = "refdesk_schema"
+
+
+def clean(text: str) -> str:
+    """Return text that every database takes: no NUL, no half of a surrogate pair."""
+    if "\0" in text:
+        text = text.replace("\0", "")
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return text.encode("utf-8", "replace").decode()
+    return text
+
+
+def _clean_all(value: Any) -> Any:
+    if isinstance(value, str):
+        return clean(value)
+    if isinstance(value, dict):
+        return {_clean_all(key): _clean_all(item) for key, item in value.items()}
+    if isinstance(value, list):
+        return [_clean_all(item) for item in value]
+    return value
+
+
+class CleanText(TypeDecorator[str]):
+    """Text, cleaned on its way in."""
+
+    impl = Text
+    cache_ok = True
+
+    def process_bind_param(self, value: str | None, dialect: Dialect) -> str | None:
+        return None if value is None else clean(value)
+
+
+class Json(TypeDecorator[Any]):
+    """A JSON value in a text column, the same on every database; dataclasses become objects."""
+
+    impl = Text
+    cache_ok = True
+
+    def process_bind_param(self, value: Any, dialect: Dialect) -> str:
+        plain = _clean_all(msgspec.to_builtins(value))
+        return msgspec.json.encode(plain).decode()
+
+    def process_result_value(self, value: Any, dialect: Dialect) -> Any:
+        return None if value is None else msgspec.json.decode(value)
+
+
+class UtcTime(TypeDecorator[datetime]):
+    """An aware time, kept in UTC; SQLite, which has no zones, keeps it bare and sortable."""
+
+    impl = DateTime(timezone=True)
+    cache_ok = True
+
+    def process_bind_param(self, value: datetime | None, dialect: Dialect) -> datetime | None:
+        if value is None:
+            return None
+        if value.tzinfo is None:
+            raise ValueError("a stored time must know its zone")
+        value = value.astimezone(UTC)
+        return value.replace(tzinfo=None) if dialect.name == "sqlite" else value
+
+    def process_result_value(self, value: datetime | None, dialect: Dialect) -> datetime | None:
+        if value is None:
+            return None
+        return value.replace(tzinfo=UTC) if value.tzinfo is None else value.astimezone(UTC)
+
+
+# SQLite counts up by itself in INTEGER columns only.
+_SEQUENCE: Final = BigInteger().with_variant(Integer, "sqlite")
+
+metadata = MetaData()
+
+meta = Table(
+    "meta",
+    metadata,
+    Column("name", Text, primary_key=True),
+    Column("value", Text, nullable=False),
+)
+
+requests = Table(
+    "requests",
+    metadata,
+    # The order of the log is the order of writing: clocks jump.
+    Column("seq", _SEQUENCE, primary_key=True, autoincrement=True),
+    Column("id", CleanText, nullable=False, unique=True),
+    Column("time", UtcTime, nullable=False),
+    Column("client_request_id", CleanText),
+    Column("key_id", CleanText),
+    Column("wire", CleanText, nullable=False),
+    Column("model", CleanText),
+    Column("upstream", CleanText),
+    Column("stream", Boolean, nullable=False),
+    Column("status", Integer),
+    Column("route", CleanText),
+    Column("route_reason", CleanText),
+    Column("route_source", CleanText),
+    Column("search_header", CleanText),
+    Column("reason", CleanText),
+    Column("query", CleanText),
+    Column("engine", CleanText),
+    Column("results", Integer, nullable=False),
+    Column("cached", Boolean, nullable=False),
+    Column("notices", Json, nullable=False),
+    Column("attempts", Json, nullable=False),
+    Column("queue_ms", Float),
+    Column("search_ms", Float),
+    Column("first_byte_ms", Float),
+    Column("total_ms", Float),
+    Column("injected_chars", Integer, nullable=False),
+    Column("client_disconnected", Boolean, nullable=False),
+    Column("upstream_cut", Boolean, nullable=False),
+    Column("error", CleanText),
+    Index("ix_requests_time", "time"),
+    sqlite_autoincrement=True,  # a number is never given twice, even after all rows went
+)
+
+searches = Table(
+    "searches",
+    metadata,
+    Column("seq", _SEQUENCE, primary_key=True, autoincrement=True),
+    Column("id", CleanText, nullable=False, unique=True),
+    Column("request_id", CleanText, nullable=False),
+    Column("key_id", CleanText),
+    Column("time", UtcTime, nullable=False),
+    Column("query", CleanText),
+    Column("engine", CleanText),
+    Column("items", Json, nullable=False),
+    Column("answer", CleanText),
+    Column("conversation", CleanText),
+    Index("ix_searches_request_id", "request_id"),
+    Index("ix_searches_conversation", "conversation"),
+    Index("ix_searches_time", "time"),
+    sqlite_autoincrement=True,
+)
+
+ledger = Table(
+    "ledger",
+    metadata,
+    Column("day", Date, primary_key=True),
+    # Empty where a request bore no client key: NULL could not be part of the primary key.
+    Column("key_id", CleanText, primary_key=True),
+    Column("engine", CleanText, primary_key=True),
+    Column("searches", BigInteger, nullable=False),
+    Column("calls", BigInteger, nullable=False),
+    Column("cache_hits", BigInteger, nullable=False),
+    Column("cost_usd", Float, nullable=False),
+)
+
+settings = Table(
+    "settings",
+    metadata,
+    Column("name", CleanText, primary_key=True),
+    Column("value", Json, nullable=False),
+    Column("secret", Boolean, nullable=False),
+    Column("updated_at", UtcTime, nullable=False),
+)
+
+client_keys = Table(
+    "client_keys",
+    metadata,
+    Column("id", CleanText, primary_key=True),
+    Column("name", CleanText, nullable=False),
+    Column("hash", Text, nullable=False, unique=True),
+    Column("prefix", Text, nullable=False),
+    Column("claims", Json, nullable=False),
+    Column("daily_limit", BigInteger),
+    Column("created", UtcTime, nullable=False),
+    Column("expires", UtcTime),
+    Column("revoked", UtcTime),
+)
