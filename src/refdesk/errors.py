@@ -20,7 +20,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from difflib import get_close_matches
-from typing import Literal
+from typing import Any, Literal
 
 Outcome = Literal[
     "bad_key",
@@ -95,6 +95,11 @@ class UnknownName(ConfigError):
 
 class SearchError(RefdeskError):
     """A search gave nothing usable.  At the gateway the request goes on without it."""
+
+    attempts: tuple[Any, ...] = ()
+    """The engines asked until then, as `refdesk.types.Attempt`; set by whoever ran the search."""
+    notices: tuple[str, ...] = ()
+    queue_s: float = 0.0
 
     def __init__(self, message: str, *, reason: Reason) -> None:
         super().__init__(message)

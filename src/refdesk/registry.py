@@ -49,6 +49,11 @@ class Registry(Generic[T]):
         except KeyError:
             raise UnknownName(self.kind, name, self._table) from None
 
+    def name_of(self, plugin: T) -> str | None:
+        """Return the name of a plugin, or None if it is not in this table."""
+        self._load()
+        return next((name for name, known in self._table.items() if known is plugin), None)
+
     def names(self) -> list[str]:
         """Return all names, sorted."""
         self._load()

@@ -89,7 +89,7 @@ class Attempt:
 
     engine: str
     outcome: str
-    """``ok``, ``empty``, an engine outcome of `refdesk.errors.Outcome`, or ``resting``."""
+    """``ok``, ``empty``, an outcome of `refdesk.errors.Outcome`, ``resting`` or ``cancelled``."""
     calls: int = 0
     """Calls made to the vendor: what it bills."""
     duration_s: float = 0.0
