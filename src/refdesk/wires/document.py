@@ -166,6 +166,12 @@ def dump(tree: Any) -> bytes:
     return _ENCODER.encode(tree)
 
 
+def plain(raw: Raw | bytes) -> bytes:
+    """Return a member as it was sent, for use outside of the document that it was taken from."""
+    data = bytes(memoryview(raw))
+    return _KEPT.sub(rb"\\u\1", data) if b"\xef\xb7\x90" in data or b"\\ufdd0" in data else data
+
+
 def is_null(raw: Raw | bytes) -> bool:
     """Whether this is the JSON word ``null``."""
     return memoryview(raw).nbytes == 4 and bytes(raw) == b"null"

@@ -1,0 +1,155 @@
+"""
+What comes back of earlier searches: ours, looked up by id; a provider's, which another provider
+cannot read.
+
+A reasoning item belongs to the item that follows it: sent without that one, OpenAI refuses the
+request.  Our calls have no reasoning of their own, so that what stood before one now belongs to
+what follows it, and nothing may be put between the two.  A provider's call takes its reasoning
+along when it goes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+from msgspec import Raw
+
+from refdesk.errors import WireError
+from refdesk.wires.base import GatewaySearch, History, Marks
+from refdesk.wires.document import Document, dump, kind, string
+from refdesk.wires.responses.items import (
+    PREFIX,
+    entries,
+    fields,
+    is_own_call,
+    item_type,
+    search_id,
+)
+
+_PREFIX: Final = PREFIX.encode()
+
+
+def find_marks(document: Document) -> Marks:
+    """Return the ids of our searches in the history: of call items and of references to them."""
+    raw = document.get("input")
+    if raw is None or kind(raw) != "array" or _PREFIX not in bytes(raw):
+        return Marks()
+    items = (fields(each) for each in entries(raw))
+    ids = (search_id(string(item.get("id")) or "") for item in items if is_own_call(item))
+    return Marks(ids=tuple(dict.fromkeys(found for found in ids if found)))
+
+
+def restore(document: Document, history: History, *, hosted_stays: bool) -> Document:
+    """
+    Turn our search calls into messages with their results; take out those that nobody knows.
+
+    The message stands before the reasoning that preceded the call.  Where ``hosted_stays`` is
+    false, a provider's own search calls become messages with their query and URLs, and the
+    reasoning that led to them goes.
+    """
+    raw = document.get("input")
+    if raw is None or kind(raw) != "array" or not _concerns(bytes(raw), hosted_stays=hosted_stays):
+        return document
+    kept: list[Raw] = []
+    reasoning = 0  # How many items at the end of `kept` are reasoning.
+    changed = False
+    for each in entries(raw):
+        item = fields(each)
+        if is_own_call(item):
+            changed = True
+            search = history.searches.get(search_id(string(item.get("id")) or "") or "")
+            if search is not None:
+                kept.insert(len(kept) - reasoning, _message(_results(search)))
+        elif not hosted_stays and _is_hosted_call(item):
+            changed = True
+            del kept[len(kept) - reasoning :]
+            reasoning = 0
+            if text := _trace(item):
+                kept.append(_message(text))
+        else:
+            kept.append(each)
+            reasoning = reasoning + 1 if _is_reasoning(item) else 0
+    return document.replace({"input": dump(kept)}) if changed else document
+
+
+def _concerns(data: bytes, *, hosted_stays: bool) -> bool:
+    if _PREFIX in data:
+        return True
+    return not hosted_stays and (b"web_search_call" in data or b'"ws_' in data)
+
+
+def _is_reasoning(item: dict[str, Raw]) -> bool:
+    type_ = item_type(item)
+    return type_ == "reasoning" or (
+        type_ == "item_reference" and (string(item.get("id")) or "").startswith("rs_")
+    )
+
+
+def _is_hosted_call(item: dict[str, Raw]) -> bool:
+    type_ = item_type(item)
+    return type_ == "web_search_call" or (
+        type_ == "item_reference" and (string(item.get("id")) or "").startswith("ws_")
+    )
+
+
+def _message(text: str) -> Raw:
+    return Raw(
+        dump(
+            {
+                "type": "message",
+                "role": "assistant",
+                "content": [{"type": "output_text", "text": text}],
+            }
+        )
+    )
+
+
+def _results(search: GatewaySearch) -> str:
+    lines = [f'Web search for "{_line(search.query)}", results:']
+    for number, source in enumerate(search.sources, 1):
+        date = f" ({_line(source.published)})" if source.published else ""
+        lines.append(f"[{number}] {_line(source.title)}{date}")
+        lines.append(f"    {_line(source.url)}")
+        if source.snippet:
+            lines.append(f"    {_line(source.snippet)}")
+    if not search.sources:
+        lines.append("none")
+    return "\n".join(lines)
+
+
+def _trace(item: dict[str, Raw]) -> str:
+    action = fields(item.get("action"))
+    lines: list[str] = []
+    if queries := list(_queries(item, action)):
+        lines.append("Web search for " + ", ".join(f'"{_line(query)}"' for query in queries))
+    sources = [fields(each) for each in entries(action.get("sources"))]
+    urls = [string(action.get("url")), *(string(source.get("url")) for source in sources)]
+    if seen := list(dict.fromkeys(_line(url) for url in urls if url)):
+        lines.append(("Found: " if queries else "Read: ") + " ".join(seen))
+    return "\n".join(lines)
+
+
+def _queries(item: dict[str, Raw], action: dict[str, Raw]) -> Iterator[str]:
+    several = [text for each in entries(action.get("queries")) if (text := string(each))]
+    if several:
+        yield from several
+    elif query := string(action.get("query")):
+        yield query
+    elif not action and (arguments := string(item.get("arguments"))):
+        # xAI, November 2025: no action, but the arguments of a call, as JSON in a string.
+        data = arguments.strip().encode()
+        if data.startswith(b"{") and (query := string(_opened(data).get("query"))):
+            yield query
+
+
+def _opened(data: bytes) -> dict[str, Raw]:
+    try:
+        return fields(data)
+    except WireError:
+        return {}
+
+
+def _line(text: str) -> str:
+    """Foreign text on one line: it cannot look like a row of ours."""
+    return " ".join(text.split())

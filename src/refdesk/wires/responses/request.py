@@ -1,0 +1,131 @@
+"""What the client wants, and how the material gets into its ``input``."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from msgspec import Raw
+
+from refdesk.errors import WireError
+from refdesk.wires.base import Conversation, Head
+from refdesk.wires.document import Document, dump, elements, kind, string
+from refdesk.wires.responses.items import entries, fields, found, given, is_own_call, item_type
+
+_INPUTS: Final = ("string", "array", "absent")
+_WORDS: Final = {b"true": True, b"false": False}
+_ASIDE: Final = ("system", "developer")
+"""Roles of messages that may follow the user's and say nothing about whose turn it is."""
+
+
+def read_head(document: Document) -> Head:
+    """
+    Return the model and whether a stream is asked for.
+
+    Checked are ``model``, ``stream`` and the type of ``input``, which may be absent (a stored
+    prompt or an earlier response can stand in for it); the rest is for the upstream to judge.
+    """
+    raw = document.get("model")
+    model = string(raw)
+    if not model:
+        raise WireError(f"model must be the name of a model; found {found(raw)}", param="model")
+    stream = False
+    if (raw := document.get("stream")) is not None:
+        try:
+            stream = _WORDS[bytes(raw)]
+        except KeyError:
+            raise WireError(
+                f"stream must be true or false; found {found(raw)}", param="stream"
+            ) from None
+    raw = document.get("input")
+    if kind(raw) not in _INPUTS:
+        raise WireError(
+            f"input must be a string or an array of items; found {found(raw)}", param="input"
+        )
+    return Head(model=model, stream=stream)
+
+
+def conversation(document: Document) -> Conversation:
+    """
+    Return the newest user message that has text, and what stands after it.
+
+    System and developer messages after it do not count, nor does an assistant's prefill.
+    """
+    raw = document.get("input")
+    if raw is None:
+        return Conversation()
+    if kind(raw) == "string":
+        return Conversation(user_texts=(string(raw) or "",), prefix=bytes(raw))
+    items = entries(raw)
+    ends_with_tool_output = own_search_since = spoken = False
+    for place in range(len(items) - 1, -1, -1):
+        item = fields(items[place])
+        type_ = item_type(item)
+        role = string(item.get("role")) if type_ == "message" else None
+        if not spoken and role not in _ASIDE:
+            spoken = True
+            ends_with_tool_output = type_.endswith("_output")
+        own_search_since = own_search_since or is_own_call(item)
+        if role == "user" and (texts := _texts(item.get("content"))):
+            return Conversation(
+                user_texts=texts,
+                ends_with_tool_output=ends_with_tool_output,
+                own_search_since=own_search_since,
+                prefix=b",".join(bytes(each) for each in items[: place + 1]),
+            )
+    return Conversation(
+        ends_with_tool_output=ends_with_tool_output, own_search_since=own_search_since
+    )
+
+
+def inject(document: Document, material: str) -> Document:
+    """
+    Append the material as one new text part of the last user message.
+
+    An input that is a string becomes a list with one user message; a content that is a string
+    becomes a list of two parts, the first with the very same text.
+    """
+    raw = document.get("input")
+    part = {"type": "input_text", "text": material}
+    if raw is not None and kind(raw) == "string":
+        parts = [{"type": "input_text", "text": raw}, part]
+        message = {"type": "message", "role": "user", "content": parts}
+        return document.replace({"input": dump([message])})
+    items = entries(raw)
+    for place in range(len(items) - 1, -1, -1):
+        item = fields(items[place])
+        if item_type(item) == "message" and string(item.get("role")) == "user":
+            item["content"] = Raw(dump([*_parts(item.get("content"), place), part]))
+            items[place] = Raw(dump(item))
+            return document.replace({"input": dump(items)})
+    raise WireError(
+        "input holds no message of the role user to append the search results to", param="input"
+    )
+
+
+def _texts(content: Raw | None) -> tuple[str, ...]:
+    # A blank text is a text: its author asked nothing, and nothing older is asked in its stead.
+    if content is not None and (text := string(content)) is not None:
+        return (text,)
+    parts = (fields(raw) for raw in entries(content))
+    texts = (string(part.get("text")) for part in parts if string(part.get("type")) in _TEXT_PARTS)
+    return tuple(text for text in texts if text is not None)
+
+
+_TEXT_PARTS: Final = ("input_text", "text")
+
+
+def _parts(content: Raw | None, place: int) -> list[Raw | dict[str, str | Raw]]:
+    content = given(content)
+    match kind(content):
+        case "string" if content is not None:
+            return [{"type": "input_text", "text": content}]
+        case "array" if content is not None:
+            return [*elements(content)]
+        case "absent":
+            return []
+        case _:
+            raise WireError(
+                f"input[{place}].content must be a string or an array of parts; "
+                f"found {found(content)}",
+                param="input",
+            )
