@@ -13,6 +13,7 @@ from refdesk.wires.document import dump, elements, kind, members, string
 
 THINKING: Final = ("thinking", "redacted_thinking")
 """Blocks that must stay first: their signatures cover their place."""
+BOM: Final = b"\xef\xbb\xbf"
 SEALED: Final = "rd1."
 """How the payloads begin that we sealed."""
 _OWN_CALL: Final = "srvtoolu_rd"

@@ -15,6 +15,7 @@ from refdesk.wires.base import GatewaySearch
 from refdesk.wires.citations import find
 from refdesk.wires.document import Document, dump, elements, is_null, kind, string
 from refdesk.wires.messages.blocks import (
+    BOM,
     THINKING,
     citation,
     opened,
@@ -35,7 +36,6 @@ _ERROR_TYPES: Final = {
     504: "timeout_error",
     529: "overloaded_error",
 }
-_BOM: Final = b"\xef\xbb\xbf"
 
 
 def attach_search(answer: bytes, search: GatewaySearch, asked: Document) -> bytes:
@@ -46,7 +46,7 @@ def attach_search(answer: bytes, search: GatewaySearch, asked: Document) -> byte
         UpstreamError: The answer is not a message (``bad_response``).
     """
     try:
-        document = Document.read(answer.removeprefix(_BOM))
+        document = Document.read(answer.removeprefix(BOM))
         old = _message_blocks(document)
     except WireError as exc:
         raise UpstreamError(

@@ -14,12 +14,7 @@ from refdesk.errors import UpstreamError
 from refdesk.wires.base import GatewaySearch, StreamRewriter
 from refdesk.wires.citations import CitationFinder, Cited
 from refdesk.wires.document import Document
-from refdesk.wires.messages.blocks import (
-    THINKING,
-    citation,
-    search_blocks,
-    written,
-)
+from refdesk.wires.messages.blocks import BOM, THINKING, citation, search_blocks, written
 from refdesk.wires.messages.events import Part, counted, error_event, moved, own_event, read
 from refdesk.wires.messages.request import calls_directly
 from refdesk.wires.sse import Decoder, Event
@@ -80,6 +75,9 @@ class Rewriter:
         return b"".join(out)
 
     def _rewrite(self, event: Event) -> Iterator[bytes]:
+        if not self._started and event.raw.startswith(BOM):
+            # The official SDK would take it for a part of the first field's name.
+            event = Event(event.name, event.data, event.raw.removeprefix(BOM))
         if event.name == "ping" or not event.data or self._over:
             yield event.raw
             return
