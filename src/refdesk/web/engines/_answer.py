@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable
 from typing import Any, Final, TypeVar
 from urllib.parse import urlsplit
 
@@ -55,11 +55,11 @@ def decode(body: bytes, shape: type[T]) -> T:
         raise Unreadable(str(exc)) from None
     except RecursionError:
         raise Unreadable("it is nested too deep") from None
-    except (msgspec.DecodeError, UnicodeError):
+    except (msgspec.MsgspecError, ValueError):
         pass
     try:
         return msgspec.json.decode(_mended(body), type=shape)
-    except (msgspec.DecodeError, UnicodeError) as exc:
+    except (msgspec.MsgspecError, ValueError) as exc:
         raise Unreadable(str(exc)) from None
     except RecursionError:
         raise Unreadable("it is nested too deep") from None
@@ -69,48 +69,51 @@ def part(raw: msgspec.Raw, shape: type[T]) -> T | None:
     """Return one part of an answer in its shape; None if it is absent or of another shape."""
     try:
         return msgspec.json.decode(raw, type=shape)
-    except (msgspec.DecodeError, UnicodeError, RecursionError):
+    except (msgspec.MsgspecError, ValueError, RecursionError):
         return None
-
-
-def rows(raws: Iterable[msgspec.Raw] | None, shape: type[T]) -> Iterator[T | None]:
-    """Yield each row in its shape, and None for one that has another."""
-    for raw in raws or ():
-        yield part(raw, shape)
 
 
 def item(
-    *,
-    url: str | None,
-    title: str | None = None,
-    content: str | None = None,
-    published: str | None = None,
-    score: float | str | None = None,
+    *, url: Any, title: Any = None, content: Any = None, published: Any = None, score: Any = None
 ) -> ResultItem | None:
-    """Return a row as a result item: clean text, a title in any case; None without a web URL."""
-    url = (url or "").strip()
-    if not is_web_url(url):
+    """
+    Return a row as a result item: clean text, a title in any case; None without a web URL.
+
+    What is not of its type counts as absent, except the URL.
+    """
+    if not (isinstance(url, str) and is_web_url(url := url.strip())):
         return None
     return ResultItem(
-        title=plain(title)[:MAX_TITLE_CHARS].strip() or urlsplit(url).hostname or url,
+        title=_text(title, MAX_TITLE_CHARS) or urlsplit(url).hostname or url,
         url=url,
-        content=plain(content)[:MAX_CONTENT_CHARS].strip(),
-        published=plain(published)[:_MAX_DATE_CHARS].strip() or None,
+        content=_text(content, MAX_CONTENT_CHARS),
+        published=_text(published, _MAX_DATE_CHARS) or None,
         score=_number(score),
     )
 
 
-def collect(found: Iterable[ResultItem | None]) -> tuple[tuple[ResultItem, ...], int]:
-    """Return the usable rows in the vendor's order, at most `MAX_ROWS`, and how many were not."""
+def collect(
+    raws: Iterable[msgspec.Raw] | None, shape: type[T], make: Callable[[T], ResultItem | None]
+) -> tuple[tuple[ResultItem, ...], int]:
+    """
+    Return the usable rows in the vendor's order, at most `MAX_ROWS`, and how many were not.
+
+    Args:
+        raws: The rows as they came; a list that is null or absent has none.
+        shape: What a row must be to be read.
+        make: Makes a row an item (see `item`), or None if it is not fit to be one.
+    """
     items: list[ResultItem] = []
     skipped = 0
-    for row in found:
-        if row is None:
+    for raw in raws or ():
+        row = part(raw, shape)
+        made = make(row) if row is not None else None
+        if made is None:
             skipped += 1
-        else:
-            items.append(row)
-            if len(items) == MAX_ROWS:
-                break
+            continue
+        items.append(made)
+        if len(items) == MAX_ROWS:
+            break
     return tuple(items), skipped
 
 
@@ -122,8 +125,12 @@ def first_text(*candidates: Any) -> str | None:
     return None
 
 
-def _number(value: float | str | None) -> float | None:
-    if value is None:
+def _text(value: Any, chars: int) -> str:
+    return plain(value)[:chars].strip() if isinstance(value, str) else ""
+
+
+def _number(value: Any) -> float | None:
+    if isinstance(value, bool) or not isinstance(value, (int, float, str)):
         return None
     try:
         number = float(value)

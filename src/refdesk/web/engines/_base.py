@@ -82,7 +82,8 @@ class BaseEngine:
             return cls(name, cls.Options.model_validate(settings))
         except ValidationError as exc:
             faults = "; ".join(
-                f"{'.'.join(map(str, fault['loc'])) or 'options'}: {fault['msg']}"
+                f"{'.'.join(map(str, fault['loc'])) or 'options'}: "
+                f"{fault['msg'].removeprefix('Value error, ')}"
                 for fault in exc.errors(include_input=False, include_url=False)
             )
             known = ", ".join(cls.Options.model_fields)

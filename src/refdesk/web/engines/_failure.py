@@ -114,7 +114,7 @@ def excerpt(body: bytes, secrets: Iterable[str] = ()) -> str:
     if len(body) <= _MAX_READ:
         try:
             text = _said(msgspec.json.decode(body))
-        except (msgspec.DecodeError, UnicodeError, ValueError, RecursionError):
+        except (msgspec.MsgspecError, ValueError, RecursionError):
             text = ""
     return shown(text or body[:_MAX_READ].decode("utf-8", "replace"), secrets)
 

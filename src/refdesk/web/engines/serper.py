@@ -15,8 +15,8 @@ from pydantic import Field
 
 from refdesk.errors import Outcome
 from refdesk.http import HttpRequest, HttpResponse
-from refdesk.types import WebPage, WebQuery
-from refdesk.web.engines._answer import EMPTY, collect, first_text, item, part, rows
+from refdesk.types import ResultItem, WebPage, WebQuery
+from refdesk.web.engines._answer import EMPTY, collect, first_text, item, part
 from refdesk.web.engines._base import ENGINES, Engine, Option
 from refdesk.web.engines._failure import excerpt
 from refdesk.web.engines._google import tbs
@@ -95,17 +95,7 @@ class Serper(Engine):
     def parse_response(self, response: HttpResponse) -> WebPage:
         """Read ``organic``; the answer box, else the knowledge panel, is the vendor's answer."""
         answer = self._read(response, _Answer)
-        items, skipped = collect(
-            item(
-                url=row.link,
-                title=row.title,
-                content=first_text(row.snippet),
-                published=first_text(row.date),
-            )
-            if row
-            else None
-            for row in rows(answer.organic, _Row)
-        )
+        items, skipped = collect(answer.organic, _Row, _item)
         box = part(answer.answer_box, _Box) or _Box()
         panel = part(answer.knowledge_graph, _Box) or _Box()
         return WebPage(
@@ -129,3 +119,12 @@ class Serper(Engine):
         if response.status == 400 and "credit" in excerpt(response.body).lower():
             return "no_credit"
         return None
+
+
+def _item(row: _Row) -> ResultItem | None:
+    return item(
+        url=row.link,
+        title=row.title,
+        content=row.snippet,
+        published=row.date,
+    )
