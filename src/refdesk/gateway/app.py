@@ -119,6 +119,12 @@ class Gateway:
 
     async def _exchange(self, request: _Request, document: Document) -> None:
         terms = request.way.terms
+        entry, decision = request.entry, terms.decision
+        entry.route, entry.route_why, entry.route_layer = (
+            decision.route.value,
+            decision.why,
+            decision.layer,
+        )
         known = (request.target.upstream, request.wire.NAME)
         if terms.accepts_tool and known in self.refusals:
             terms = x.refusing(terms)

@@ -7,6 +7,7 @@ import os
 import time
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
+from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import Final, Protocol
 
@@ -16,6 +17,9 @@ from refdesk.gateway import history
 from refdesk.gateway.log import Entry
 from refdesk.types import ResultItem, WebAnswer, WebQuery
 from refdesk.wires.base import GatewaySearch, History, Source
+
+CHARGED_KEY: ContextVar[str | None] = ContextVar("charged_key", default=None)
+"""The client key on whose account the engines are asked, wherever in the search that happens."""
 
 _REMEMBERED: Final = 2048
 """Searches kept in memory: a client's next turn often comes before the store has them."""
@@ -55,7 +59,16 @@ class WebSearcher(Protocol):
 
 
 class Driver:
-    """The searching half of the gateway; one for all requests."""
+    """
+    The searching half of the gateway; one for all requests.
+
+    Args:
+        web: Returns the web search that holds now.
+        searches: Where searches are kept.
+        sealer: Seals and opens our marks.
+        spent: Returns why a client key may not search any more today, or an empty string.
+        clock: A monotonic clock, in seconds.
+    """
 
     def __init__(
         self,
@@ -63,11 +76,13 @@ class Driver:
         web: Callable[[], WebSearcher],
         searches: Searches,
         sealer: history.Sealer,
+        spent: Callable[[str | None], str] = lambda _: "",
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._web = web
         self._searches = searches
         self.sealer = sealer
+        self._spent = spent
         self._clock = clock
         self._by_id: OrderedDict[str, FoundSearch] = OrderedDict()
         self._by_conversation: OrderedDict[tuple[str, str | None], FoundSearch] = OrderedDict()
@@ -75,15 +90,19 @@ class Driver:
     async def search(self, command: x.Search, entry: Entry) -> x.SearchDone | x.SearchFailed:
         """Search, and keep what was found."""
         id_ = os.urandom(20).hex()
+        if spent := self._spent(entry.key_id):
+            return x.SearchFailed("engine_quota", spent)
         started = self._clock()
+        CHARGED_KEY.set(entry.key_id)
         try:
             answer = await self._web().search(
                 command.query, engine=command.engine, pages=command.pages
             )
         except SearchError as exc:
-            answer = getattr(exc, "answer", None) or WebAnswer()
-            entry.outcome.answer = answer
-            return x.SearchFailed(exc.reason, str(exc), id=id_, notices=answer.notices)
+            entry.queue_s = exc.queue_s
+            return x.SearchFailed(
+                exc.reason, str(exc), id=id_, notices=exc.notices, attempts=exc.attempts
+            )
         finally:
             entry.search_s = self._clock() - started
         entry.queue_s = answer.queue_s

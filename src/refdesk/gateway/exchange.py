@@ -22,7 +22,7 @@ from refdesk.gateway import history, material
 from refdesk.gateway.query import extract_query
 from refdesk.gateway.route import Decision, Route
 from refdesk.gateway.steps import Step, decide_step
-from refdesk.types import WebAnswer, WebQuery
+from refdesk.types import Attempt, WebAnswer, WebQuery
 from refdesk.wires.base import (
     GatewaySearch,
     History,
@@ -110,6 +110,7 @@ class SearchFailed:
     detail: str
     id: str = ""
     notices: tuple[str, ...] = ()
+    attempts: tuple[Attempt, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,6 +135,7 @@ class Outcome:
     query: str | None = None
     search_id: str | None = None
     answer: WebAnswer | None = None
+    attempts: tuple[Attempt, ...] = ()
     injected_chars: int = 0
     notices: list[str] = field(default_factory=list)
 
@@ -262,6 +264,7 @@ def _search(
     )
     if isinstance(reply, SearchDone):
         outcome.notices += reply.answer.notices
+        outcome.attempts = reply.answer.attempts
         injected = _inject(
             document,
             wire,
@@ -278,6 +281,7 @@ def _search(
         return _drop_unwanted_tool(document, wire, terms, outcome), None
     assert isinstance(reply, SearchFailed)
     outcome.notices += reply.notices
+    outcome.attempts = reply.attempts
     outcome.search_id = reply.id or None
     _degrade(outcome, reply.reason, reply.detail)
     if step.forced and reply.reason == "no_results" and reply.id:

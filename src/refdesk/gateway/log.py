@@ -39,6 +39,7 @@ class Entry:
     stream: bool = False
     status: int = 0
     route: str = ""
+    route_why: str = ""
     route_layer: str = ""
     outcome: Outcome = field(default_factory=Outcome)
     end: End = ""

@@ -1,0 +1,430 @@
+"""
+Composition: everything is built here, once, from a configuration.
+
+A reload builds what the configuration describes anew and puts it in place in one step; connections,
+caches and records stay.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Final
+
+import structlog
+
+from refdesk.config import Config
+from refdesk.config.secrets import KeyRef
+from refdesk.errors import ConfigError, StoreError
+from refdesk.fetch import Fetcher
+from refdesk.gateway.app import WIRES, Gateway, Settings
+from refdesk.gateway.auth import KeyLogin
+from refdesk.gateway.driver import CHARGED_KEY, Driver, FoundSearch
+from refdesk.gateway.log import Entry, RequestLog
+from refdesk.gateway.metrics import Metrics
+from refdesk.gateway.root import Root
+from refdesk.gateway.targets import build_targets
+from refdesk.store import (
+    KeyRing,
+    LedgerEntry,
+    RequestRecord,
+    SearchItem,
+    SearchRecord,
+    Store,
+    StoreKey,
+    Usage,
+)
+from refdesk.types import Attempt, ResultItem, WebAnswer
+from refdesk.upstream import UpstreamClient
+from refdesk.web.cache import Cache
+from refdesk.web.engines import ENGINES, BaseEngine
+from refdesk.web.handler import Found, SearchSettings, WebSearch, found_bytes
+from refdesk.web.health import Health
+from refdesk.web.limiter import Limiter
+
+_LOOPBACK: Final = frozenset({"127.0.0.1", "::1", "localhost"})
+_CLEAN_EVERY_S: Final = 3600.0
+
+_log: structlog.stdlib.BoundLogger = structlog.get_logger("refdesk")
+
+
+def build_engines(config: Config) -> dict[str, BaseEngine]:
+    """Return the engines of a configuration, checked; ConfigError names entry and remedy."""
+    engines: dict[str, BaseEngine] = {}
+    for name, entry in config.engine_entries.items():
+        try:
+            plugin = ENGINES.get(entry.type)
+        except ConfigError as exc:
+            raise ConfigError(f"engines.{name}.type: {exc}") from None
+        engines[name] = plugin.configure(name, entry.settings)
+    return engines
+
+
+def search_settings(config: Config) -> SearchSettings:
+    """Return the bounds of web search."""
+    search = config.gateway.search
+    return SearchSettings(
+        default_engine=search.default_engine,
+        pages_per_query=search.pages_per_query,
+        engine_timeout_ms=search.engine_timeout_ms,
+        budget_ms=search.budget_ms,
+        concurrency=search.concurrency,
+        queue_timeout_ms=search.queue_timeout_ms,
+        max_response_bytes=search.max_response_bytes,
+        cache_ttl_s=search.cache_ttl_s,
+        memory_limit_mb=search.memory_limit_mb,
+    )
+
+
+def open_store(config: Config, *, upgrade: bool = True) -> Store:
+    """Open the store that a configuration names; StoreError says what to do."""
+    key = _store_key(config.store.key)
+    data_dir = Path(config.data_dir) if config.store.url.startswith("sqlite") else None
+    return Store.open(config.store.url, data_dir=data_dir, key=key, upgrade=upgrade)
+
+
+def _store_key(refs: Sequence[KeyRef]) -> StoreKey | None:
+    texts: list[str] = []
+    for ref in refs:
+        if ref.literal is not None:
+            texts.append(ref.literal.get_secret_value())
+        elif ref.path is not None:
+            if ref.may_be_made and len(refs) == 1:
+                return None
+            try:
+                texts.append(ref.path.read_text())
+            except OSError as exc:
+                raise StoreError(
+                    f"store.key: the file {ref.path} cannot be read ({exc.strerror})"
+                ) from None
+    return StoreKey.parse(texts)
+
+
+def key_required(config: Config) -> bool:
+    """Whether clients need a key: by default not while listening on loopback only."""
+    required = config.auth.required
+    return config.server.host not in _LOOPBACK if required == "auto" else required
+
+
+@dataclass(kw_only=True, slots=True)
+class Application:
+    """A running Refdesk, without the server in front of it."""
+
+    config: Config
+    store: Store
+    keys: KeyRing
+    web: WebSearch
+    fetcher: Fetcher
+    upstream: UpstreamClient
+    gateway: Gateway
+    root: Root
+    metrics: Metrics
+    log: RequestLog
+    stopping: bool = False
+    _prices: _Prices
+    _records: _Records
+    _tasks: list[asyncio.Task[None]]
+
+    @classmethod
+    async def start(cls, config: Config, store: Store) -> Application:
+        """Build everything and begin to work; the store stays the caller's to close."""
+        engines = build_engines(config)
+        prices = _Prices(engines)
+        settings = search_settings(config)
+        await asyncio.to_thread(store.ledger.load)
+        keys = await asyncio.to_thread(store.key_ring)
+        fetcher = Fetcher()
+        web = WebSearch(
+            engines,
+            fetcher=fetcher,
+            limiter=Limiter(
+                settings.concurrency,
+                queue_timeout_s=settings.queue_timeout_ms / 1000,
+                memory_limit_mb=settings.memory_limit_mb,
+            ),
+            cache=Cache[Found](ttl_s=settings.cache_ttl_s, size_of=found_bytes),
+            health=Health(used_today=lambda name: store.ledger.today(engine=name).searches),
+            settings=settings,
+            on_call=lambda attempt: _count(store, prices, attempt),
+        )
+        records = _Records(store, config)
+        metrics = Metrics()
+        log = RequestLog(metrics.take, records.take, _log_requests)
+        upstream = UpstreamClient(trust_env=False)
+        gateway = Gateway(
+            targets=build_targets(config, WIRES),
+            upstream=upstream,
+            driver=Driver(
+                web=lambda: web,
+                searches=records,
+                sealer=store.sealer,
+                spent=lambda key_id: _spent(store, keys, key_id),
+            ),
+            log=log,
+            login=KeyLogin(_KeyIds(keys), key_required(config)),
+            settings=Settings(head_after_s=config.gateway.search.head_after_ms / 1000),
+        )
+        application = cls(
+            config=config,
+            store=store,
+            keys=keys,
+            web=web,
+            fetcher=fetcher,
+            upstream=upstream,
+            gateway=gateway,
+            root=Root(gateway, ready=lambda: application.unready(), metrics=metrics.page),
+            metrics=metrics,
+            log=log,
+            _prices=prices,
+            _records=records,
+            _tasks=[],
+        )
+        metrics.gauges(application._gauges)
+        log.start()
+        loop = asyncio.get_running_loop()
+        application._tasks = [
+            loop.create_task(keys.watch()),
+            loop.create_task(application._forget_old()),
+        ]
+        return application
+
+    def unready(self) -> str:
+        """Return what keeps this process from taking requests, or an empty string."""
+        if self.stopping:
+            return "shutting down"
+        return ""
+
+    def reload(self, config: Config) -> None:
+        """
+        Put a new configuration in place; requests under way end under the old one.
+
+        Raises:
+            ConfigError: It is wrong; the old one stays.
+        """
+        engines = build_engines(config)
+        targets = build_targets(config, WIRES)
+        self.web.reload(engines, search_settings(config))
+        self._prices.engines = engines
+        self._records.config = config
+        gateway = self.gateway
+        gateway.targets = targets
+        gateway.refusals.clear()
+        gateway.settings = Settings(head_after_s=config.gateway.search.head_after_ms / 1000)
+        gateway.login = KeyLogin(_KeyIds(self.keys), key_required(config))
+        self.config = config
+
+    async def close(self) -> None:
+        """Stop working and let go of all connections; what was logged is handed to the store."""
+        self.stopping = True
+        for task in self._tasks:
+            task.cancel()
+        for task in self._tasks:
+            with contextlib.suppress(asyncio.CancelledError):
+                await task
+        await self.log.close()
+        await self.fetcher.close()
+        await self.upstream.close()
+
+    async def _forget_old(self) -> None:
+        while True:
+            try:
+                await asyncio.to_thread(self.store.forget_old, self.config.privacy.retention_days)
+            except StoreError as exc:
+                _log.warning("old records were not deleted", error=str(exc))
+            await asyncio.sleep(_CLEAN_EVERY_S)
+
+    def _gauges(self) -> dict[str, float]:
+        limiter = self.web.limiter.counts
+        writer = self.store.writer
+        resting = self.web.health.snapshot(self.web.engines)
+        return {
+            "limiter_running": limiter.running,
+            "limiter_waiting": limiter.waiting,
+            "limiter_size": limiter.size,
+            "records_queued": writer.queued,
+            "records_written": writer.written,
+            "records_dropped": writer.dropped + self.log.dropped,
+            "store_failing": float(writer.failing),
+            "engines_resting": sum(condition.state == "resting" for condition in resting),
+            "upstream_connections": self.upstream.open_connections,
+        }
+
+
+class _Prices:
+    """What a call to an engine costs, in US dollars."""
+
+    def __init__(self, engines: Mapping[str, BaseEngine]) -> None:
+        self.engines = engines
+
+    def of(self, name: str) -> float:
+        engine = self.engines.get(name)
+        if engine is None:
+            return 0.0
+        price = engine.options.price_per_1000
+        return (engine.list_price if price is None else price) / 1000
+
+
+def _count(store: Store, prices: _Prices, attempt: Attempt) -> None:
+    usage = Usage(
+        searches=int(attempt.outcome in ("ok", "empty")),
+        calls=attempt.calls,
+        cost_usd=attempt.calls * prices.of(attempt.engine),
+    )
+    store.writer.offer(LedgerEntry(engine=attempt.engine, usage=usage, key_id=CHARGED_KEY.get()))
+
+
+def _spent(store: Store, keys: KeyRing, key_id: str | None) -> str:
+    key = keys.get(key_id) if key_id else None
+    if key is None or key.daily_limit is None:
+        return ""
+    used = store.ledger.today(key_id=key_id)
+    if used.searches + used.cache_hits < key.daily_limit:
+        return ""
+    return f"the client key {key.name!r} has done its {key.daily_limit} searches of today (UTC)"
+
+
+class _KeyIds:
+    def __init__(self, keys: KeyRing) -> None:
+        self._keys = keys
+
+    def id_of(self, presented: str) -> str | None:
+        key = self._keys.check(presented)
+        return key.id if key else None
+
+
+class _Records:
+    """Between the gateway and the store: searches kept and found, finished requests written."""
+
+    def __init__(self, store: Store, config: Config) -> None:
+        self._store = store
+        self.config = config
+
+    def keep(self, found: FoundSearch) -> None:
+        answer = found.answer
+        if answer.cached:
+            self._store.writer.offer(
+                LedgerEntry(engine=answer.engine, usage=Usage(cache_hits=1), key_id=found.key_id)
+            )
+        self._store.writer.offer(
+            SearchRecord(
+                id=found.id,
+                request_id=found.request_id,
+                time=datetime.now(UTC),
+                key_id=found.key_id,
+                query=found.query if self.config.privacy.store_queries else None,
+                engine=answer.engine,
+                items=tuple(
+                    SearchItem(
+                        title=item.title,
+                        url=item.url,
+                        snippet=item.content,
+                        published=item.published,
+                    )
+                    for item in answer.items
+                ),
+                answer=answer.answer,
+                conversation=found.conversation,
+            )
+        )
+
+    async def by_id(self, ids: Sequence[str]) -> list[FoundSearch]:
+        try:
+            records = await self._store.run(self._store.searches.get, ids)
+        except StoreError as exc:
+            _log.warning("earlier searches could not be looked up", error=str(exc))
+            return []
+        return [_found(record) for record in records.values()]
+
+    async def by_conversation(self, conversation: str, key_id: str | None) -> FoundSearch | None:
+        try:
+            record = await self._store.run(
+                self._store.searches.by_conversation, conversation, key_id
+            )
+        except StoreError as exc:
+            _log.warning("an earlier search could not be looked up", error=str(exc))
+            return None
+        return _found(record) if record else None
+
+    def take(self, entries: Sequence[Entry]) -> None:
+        for entry in entries:
+            self._store.writer.offer(_request_record(entry, self.config.privacy.store_queries))
+
+
+def _found(record: SearchRecord) -> FoundSearch:
+    items = tuple(
+        ResultItem(title=item.title, url=item.url, content=item.snippet, published=item.published)
+        for item in record.items
+    )
+    return FoundSearch(
+        id=record.id,
+        request_id=record.request_id,
+        key_id=record.key_id,
+        query=record.query or "",
+        conversation=record.conversation or "",
+        answer=WebAnswer(items=items, answer=record.answer, engine=record.engine or ""),
+    )
+
+
+def _request_record(entry: Entry, store_queries: bool) -> RequestRecord:
+    outcome = entry.outcome
+    answer = outcome.answer
+    return RequestRecord(
+        id=entry.request_id,
+        time=entry.time,
+        wire=entry.wire,
+        stream=entry.stream,
+        client_request_id=entry.client_request_id,
+        key_id=entry.key_id,
+        model=entry.model[:200],
+        upstream=entry.upstream,
+        status=entry.status,
+        route=entry.route,
+        route_reason=outcome.rule or entry.route_why,
+        route_source=entry.route_layer,
+        search_header=outcome.header(),
+        reason=outcome.reason,
+        query=outcome.query if store_queries else None,
+        engine=answer.engine if answer else None,
+        results=len(answer.items) if answer else 0,
+        cached=answer.cached if answer else False,
+        notices=tuple(outcome.notices) + ((outcome.detail,) if outcome.detail else ()),
+        attempts=outcome.attempts,
+        queue_ms=_ms(entry.queue_s),
+        search_ms=_ms(entry.search_s),
+        first_byte_ms=_ms(entry.upstream_s),
+        total_ms=_ms(entry.total_s),
+        injected_chars=outcome.injected_chars,
+        client_disconnected=entry.end == "client_disconnected",
+        upstream_cut=entry.end == "upstream_cut",
+        error=entry.error or None,
+    )
+
+
+def _ms(seconds: float) -> float | None:
+    return round(seconds * 1000, 2) if seconds else None
+
+
+def _log_requests(entries: Sequence[Entry]) -> None:
+    if not logging.getLogger("refdesk").isEnabledFor(logging.INFO):
+        return
+    for entry in entries:
+        outcome = entry.outcome
+        _log.info(
+            "request",
+            request_id=entry.request_id,
+            wire=entry.wire,
+            model=entry.model[:100],
+            upstream=entry.upstream,
+            status=entry.status,
+            search=outcome.header(),
+            end=entry.end or None,
+            error=entry.error[:300] or None,
+            ms=_ms(entry.total_s),
+            search_ms=_ms(entry.search_s),
+            notices=len(outcome.notices),
+        )

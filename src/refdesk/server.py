@@ -1,0 +1,304 @@
+"""
+The server in front of the application: sockets, signals, workers.
+
+With one worker the application runs in this process.  With several, this process holds the lock on
+an embedded store and the listening socket, and starts them; each of them is a whole application.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import socket
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from types import FrameType
+from typing import Any, Final
+
+import structlog
+import uvicorn
+import uvloop
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
+
+from refdesk.application import Application, open_store
+from refdesk.config import Loaded
+from refdesk.errors import ConfigError, RefdeskError
+from refdesk.gateway.client import MAX_HEADER_BYTES
+from refdesk.store import lock_server
+
+HEAD_TIMEOUT_S: Final = 10.0
+"""For the first line and the headers of a request; a connection that sends nothing has it too."""
+KEEP_ALIVE_S: Final = 75
+GRACE_S: Final = 30
+"""How long streams may go on after the signal to stop."""
+
+_log: structlog.stdlib.BoundLogger = structlog.get_logger("refdesk")
+
+Reload = Callable[[], Loaded]
+
+
+class GuardedProtocol(HttpToolsProtocol):
+    """The server's HTTP protocol with bounds on a request's head, which uvicorn has not."""
+
+    _head_timer: asyncio.TimerHandle | None = None
+    _head_bytes = 0
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        super().connection_made(transport)
+        self._head_timer = self.loop.call_later(HEAD_TIMEOUT_S, self._too_slow)
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self._stop_timer()
+        super().connection_lost(exc)
+
+    def data_received(self, data: bytes) -> None:
+        super().data_received(data)
+        if self._head_timer is not None:
+            self._head_bytes += len(data)
+            if self._head_bytes > MAX_HEADER_BYTES and not self.transport.is_closing():
+                self._stop_timer()
+                self.transport.write(
+                    b"HTTP/1.1 431 Request Header Fields Too Large\r\n"
+                    b"connection: close\r\ncontent-length: 0\r\n\r\n"
+                )
+                self.transport.close()
+
+    def on_message_begin(self) -> None:
+        super().on_message_begin()
+        if self._head_timer is None:
+            self._head_bytes = 0
+            self._head_timer = self.loop.call_later(HEAD_TIMEOUT_S, self._too_slow)
+
+    def on_headers_complete(self) -> None:
+        self._stop_timer()
+        super().on_headers_complete()
+
+    def _stop_timer(self) -> None:
+        if self._head_timer is not None:
+            self._head_timer.cancel()
+            self._head_timer = None
+
+    def _too_slow(self) -> None:
+        self._head_timer = None
+        self.transport.close()
+
+
+class _Server(uvicorn.Server):
+    """A server that says when it is up, and stops on the first signal, at once on the second."""
+
+    def __init__(
+        self, config: uvicorn.Config, *, on_up: Callable[[], None], on_stop: Callable[[], None]
+    ) -> None:
+        super().__init__(config)
+        self._on_up = on_up
+        self._on_stop = on_stop
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        await super().startup(sockets=sockets)
+        self._on_up()
+
+    def handle_exit(self, sig: int, frame: FrameType | None) -> None:
+        if self.should_exit:
+            os._exit(128 + sig)
+        self.should_exit = True
+        self._on_stop()
+
+
+def listen(host: str, port: int) -> socket.socket:
+    """Open the listening socket; ConfigError says who may hold the port."""
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    sock = socket.socket(family, socket.SOCK_STREAM)
+    sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        sock.bind((host, port))
+    except (OSError, OverflowError) as exc:
+        sock.close()
+        raise ConfigError(
+            f"{host}:{port} cannot be listened on ({getattr(exc, 'strerror', exc)}); choose "
+            "another with --port, or --port 0 for a free one"
+        ) from None
+    sock.set_inheritable(True)
+    return sock
+
+
+def address(sock: socket.socket, host: str) -> str:
+    """Return the URL that the socket answers on."""
+    shown = f"[{host}]" if ":" in host else host
+    return f"http://{shown}:{sock.getsockname()[1]}"
+
+
+def serve(
+    loaded: Loaded,
+    reload: Reload,
+    *,
+    on_up: Callable[[str], None],
+    settle: Callable[[Application, str], Any] | None = None,
+) -> int:
+    """
+    Serve until a signal says to stop.
+
+    Args:
+        loaded: The configuration.
+        reload: Reads it anew; what it raises leaves the old one in place.
+        on_up: Called with the URL when it answers.
+        settle: Called in the loop with the application and the URL when it answers; may return
+            a coroutine, which then runs beside the server.
+
+    Returns:
+        The exit status.
+    """
+    config = loaded.config
+    sock = listen(config.server.host, config.server.port)
+    url = address(sock, config.server.host)
+    embedded = config.store.url.startswith("sqlite")
+    with lock_server(Path(config.data_dir) if embedded else None):
+        if config.server.workers == 1:
+            return _run(loaded, reload, sock, lambda: on_up(url), settle, url)
+        return _supervise(loaded, reload, sock, lambda: on_up(url))
+
+
+def _run(
+    loaded: Loaded,
+    reload: Reload,
+    sock: socket.socket,
+    on_up: Callable[[], None],
+    settle: Callable[[Application, str], Any] | None = None,
+    url: str = "",
+) -> int:
+    return uvloop.run(_serve(loaded, reload, sock, on_up, settle, url))
+
+
+async def _serve(
+    loaded: Loaded,
+    reload: Reload,
+    sock: socket.socket,
+    on_up: Callable[[], None],
+    settle: Callable[[Application, str], Any] | None,
+    url: str,
+) -> int:
+    store = await asyncio.to_thread(open_store, loaded.config)
+    try:
+        application = await Application.start(loaded.config, store)
+        loop = asyncio.get_running_loop()
+        beside: set[asyncio.Task[Any]] = set()
+
+        def up() -> None:
+            on_up()
+            if settle is not None:
+                beside.add(loop.create_task(settle(application, url)))
+
+        def stop() -> None:
+            application.stopping = True
+
+        def renew() -> None:
+            try:
+                application.reload(reload().config)
+            except RefdeskError as exc:
+                _log.error("the configuration was not reloaded; the old one stays", error=str(exc))
+            else:
+                _log.info("the configuration was reloaded")
+
+        server = _Server(
+            uvicorn.Config(
+                application.root,
+                http=GuardedProtocol,
+                ws="none",
+                lifespan="off",
+                log_config=None,
+                access_log=False,
+                server_header=False,
+                proxy_headers=False,
+                timeout_keep_alive=KEEP_ALIVE_S,
+                timeout_graceful_shutdown=GRACE_S,
+                backlog=2048,
+            ),
+            on_up=up,
+            on_stop=stop,
+        )
+        loop.add_signal_handler(signal.SIGHUP, renew)
+        try:
+            await server.serve(sockets=[sock])
+        finally:
+            for task in beside:
+                task.cancel()
+            await application.close()
+    finally:
+        await asyncio.to_thread(store.close)
+    return 0
+
+
+def _supervise(
+    loaded: Loaded, reload: Reload, sock: socket.socket, on_up: Callable[[], None]
+) -> int:
+    # The schema is brought up once, before the workers open the store.
+    open_store(loaded.config).close()
+    reading, writing = os.pipe()
+    workers: set[int] = set()
+    stopping = False
+
+    def start() -> None:
+        pid = os.fork()
+        if pid:
+            workers.add(pid)
+            return
+        os.close(reading)
+        status = 1
+        try:
+            for name in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+                signal.signal(name, signal.SIG_DFL)
+            status = _run(loaded, reload, sock, lambda: _say_up(writing))
+        except RefdeskError as exc:
+            _log.error("a worker could not start", error=str(exc))
+        finally:
+            sys.stderr.flush()
+            os._exit(status)
+
+    def pass_on(sig: int, _: FrameType | None) -> None:
+        nonlocal stopping
+        if sig != signal.SIGHUP:
+            stopping = True
+        for pid in workers:
+            os.kill(pid, sig)
+
+    for name in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+        signal.signal(name, pass_on)
+    count = loaded.config.server.workers
+    for _ in range(count):
+        start()
+    if _wait_up(reading, count, workers):
+        on_up()
+    failed = 0
+    while workers:
+        try:
+            pid, status = os.wait()
+        except InterruptedError:
+            continue
+        if pid not in workers:
+            continue
+        workers.discard(pid)
+        if stopping:
+            continue
+        failed += 1
+        if failed > 10 * count:
+            _log.error("workers keep ending; giving up")
+            pass_on(signal.SIGTERM, None)
+            continue
+        _log.error("a worker ended and is started again", pid=pid, status=status)
+        start()
+    return 0 if stopping and failed <= 10 * count else 1
+
+
+def _say_up(pipe: int) -> None:
+    os.write(pipe, b".")
+
+
+def _wait_up(pipe: int, count: int, workers: set[int]) -> bool:
+    seen = 0
+    while seen < count and workers:
+        try:
+            seen += len(os.read(pipe, count))
+        except InterruptedError:
+            continue
+    return seen >= count
