@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from fnmatch import fnmatchcase
 from typing import Annotated, Any, Literal
 
-from pydantic import Field, ValidationInfo, field_validator, model_validator
+from pydantic import AfterValidator, Field, ValidationInfo, field_validator, model_validator
 
 from refdesk.config.fields import (
     ON_OFF,
@@ -40,6 +40,7 @@ from refdesk.config.references import find_faults
 from refdesk.config.secrets import StoreKeys, default_key
 
 Switch = Annotated[Literal["default", "on", "off"], ON_OFF, ON_OFF_SCHEMA]
+Needed = Annotated[Literal[True, False, "auto"], TRUE_FALSE_AUTO, TRUE_FALSE_AUTO_SCHEMA]
 WireName = Literal["chat", "responses", "messages", "gemini"]
 Mode = Literal["inject", "loop", "auto"]
 
@@ -76,11 +77,9 @@ class StoreSection(Section):
 class AuthSection(Section):
     """Who may use the gateway."""
 
-    required: Annotated[Literal[True, False, "auto"], TRUE_FALSE_AUTO, TRUE_FALSE_AUTO_SCHEMA] = (
-        Field(
-            "auto",
-            description="Whether clients need a key; `auto`: not while listening on loopback only.",
-        )
+    required: Needed = Field(
+        default="auto",
+        description="Whether clients need a key; `auto`: not while listening on loopback only.",
     )
 
 
@@ -96,6 +95,13 @@ class SearchSwitch(Section):
     )
     engine: Text | None = Field(default=None, description="The engine to ask first, by its name.")
     mode: Mode | None = Field(default=None, description="Instead of `gateway.search.mode`.")
+
+
+def _empty_is_unset(search: SearchSwitch | None) -> SearchSwitch | None:
+    return search if search and search.model_fields_set else None
+
+
+OptionalSwitch = Annotated[SearchSwitch | None, AfterValidator(_empty_is_unset)]
 
 
 class UpstreamEntry(Section):
@@ -121,7 +127,7 @@ class UpstreamEntry(Section):
         default=None,
         description="Whether it takes a declared search tool; unset: as its provider's rule says.",
     )
-    search: SearchSwitch | None = Field(
+    search: OptionalSwitch = Field(
         default=None, description="Who searches for its models; an empty object is unset."
     )
 
@@ -132,11 +138,6 @@ class UpstreamEntry(Section):
             if not re.fullmatch(r"[A-Za-z0-9!#$%&'*+.^_`|~-]+", name):
                 raise ValueError(f"has {name!r}, which is no name of a header")
         return {name.lower(): value for name, value in headers.items()}
-
-    @field_validator("search")
-    @classmethod
-    def _empty_is_unset(cls, search: SearchSwitch | None) -> SearchSwitch | None:
-        return search if search and search.model_fields_set else None
 
 
 class Capabilities(Section):
@@ -164,12 +165,10 @@ class ModelEntry(Section):
     capabilities: Capabilities = Field(
         default=Capabilities(), description="What it can do, where that is known better here."
     )
-    search: SearchSwitch | None = Field(
+    search: OptionalSwitch = Field(
         default=None,
         description="Replaces the upstream's `search` as a whole; an empty object is unset.",
     )
-
-    _empty_is_unset = field_validator("search")(UpstreamEntry._empty_is_unset.__func__)  # type: ignore[attr-defined]
 
 
 class EngineEntry(OpenSection):

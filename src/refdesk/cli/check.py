@@ -1,0 +1,127 @@
+"""
+``refdesk check``: the configuration, every plugin's options, every name.  No network.
+
+`examine_all` is what a start and a reload go by as well, so that all of them find the same.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import typer
+from pydantic import ValidationError
+
+from refdesk.cli.options import ConfigOption, JsonOption, config_path
+from refdesk.cli.output import PROBLEMS, print_json, say
+from refdesk.config import Config, Draft, examine
+from refdesk.config.faults import Fault, in_order, schema_faults
+from refdesk.config.schema import default_engines
+from refdesk.errors import ConfigError, UnknownName
+
+app = typer.Typer(add_completion=False)
+
+
+@app.command()
+def check(config: ConfigOption = None, json: JsonOption = False) -> None:
+    """Read the configuration and tell all that is wrong: exit status 0, or 3 with problems."""
+    draft, faults = examine_all(config_path(config), env=os.environ)
+    problems = [str(fault) for fault in faults]
+    if draft.config is not None and draft.config.engines is None:
+        say("no engines are configured: the keyless ddgs engine will be used")
+    if json:
+        counts = _counts(draft.config) if draft.config else {}
+        print_json({"ok": not problems, "problems": problems, "counts": counts})
+    else:
+        for problem in problems:
+            print(problem)
+    if problems:
+        say(_count(len(problems), "problem"))
+        raise typer.Exit(PROBLEMS)
+    if not json and draft.config:
+        listed = ", ".join(_count(n, kind.rstrip("s")) for kind, n in _counts(draft.config).items())
+        print(f"{draft.path or 'the defaults'}: all is well: {listed}")
+
+
+def examine_all(
+    path: Path | None,
+    *,
+    env: Mapping[str, str],
+    flags: Mapping[str, Any] | None = None,
+    saved: Mapping[str, Any] | None = None,
+) -> tuple[Draft, list[Fault]]:
+    """
+    Read the configuration and hand every plugin its options; return all faults, in file order.
+
+    The draft's ``config`` is set where the configuration by itself holds, whatever plugins say.
+    """
+    draft = examine(path, env=env, flags=flags, saved=saved)
+    faults = list(draft.faults)
+    known = {fault.path for fault in faults}
+    faults += [fault for fault in _plugin_faults(draft) if fault.path not in known]
+    return draft, in_order(faults)
+
+
+def _plugin_faults(draft: Draft) -> Iterator[Fault]:
+    engines = draft.merged.tree.get("engines")
+    if engines is None and draft.config is not None:
+        engines = {name: {"type": entry.type} for name, entry in default_engines().items()}
+    for name, entry in engines.items() if isinstance(engines, dict) else ():
+        if isinstance(entry, dict) and isinstance(entry.get("type"), str):
+            yield from _engine_faults(draft, name, entry)
+    upstreams = draft.merged.tree.get("upstreams")
+    for name, entry in upstreams.items() if isinstance(upstreams, dict) else ():
+        provider = entry.get("provider") if isinstance(entry, dict) else None
+        if isinstance(provider, str):
+            yield from _provider_faults(draft, name, provider)
+
+
+def _engine_faults(draft: Draft, name: str, entry: dict[str, Any]) -> Iterator[Fault]:
+    from refdesk.web.engines._base import ENGINES
+
+    at = ("engines", name)
+    settings = {key: value for key, value in entry.items() if key != "type"}
+    try:
+        plugin = ENGINES.get(entry["type"])
+    except UnknownName as exc:
+        yield draft.fault((*at, "type"), str(exc))
+        return
+    try:
+        plugin.configure(name, settings)
+    except ConfigError as exc:
+        if isinstance(exc.__context__, ValidationError):
+            # Each of the plugin's findings gets its own place in the file.
+            found = schema_faults(
+                exc.__context__,
+                plugin.Options,
+                settings,
+                hidden=lambda path: draft.hides((*at, *path)),
+            )
+            yield from (draft.fault((*at, *path), text) for path, text in found)
+        else:
+            yield draft.fault(at, str(exc).removeprefix(f"engines.{name}: "))
+
+
+def _provider_faults(draft: Draft, name: str, provider: str) -> Iterator[Fault]:
+    from refdesk.providers import PROVIDERS
+
+    try:
+        PROVIDERS.get(provider)
+    except UnknownName as exc:
+        yield draft.fault(("upstreams", name, "provider"), str(exc))
+
+
+def _counts(config: Config) -> dict[str, int]:
+    return {
+        "upstreams": len(config.upstreams),
+        "models": len(config.models),
+        "engines": len(config.engine_entries),
+        "collections": len(config.collections),
+        "databases": len(config.databases),
+    }
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number} {noun}{'' if number == 1 else 's'}"

@@ -1,0 +1,93 @@
+"""``refdesk config``: what is in force, where each value came from, what may be written."""
+
+from __future__ import annotations
+
+import io
+import sys
+from typing import Annotated, Any
+
+import typer
+
+from refdesk.cli.options import ConfigOption, JsonOption, config_path, read_config
+from refdesk.cli.output import FAILURE, fail, print_json, say
+from refdesk.config import Loaded
+from refdesk.config.layers import dotted
+from refdesk.config.schema import Config
+from refdesk.config.view import shown
+
+app = typer.Typer(
+    add_completion=False, no_args_is_help=True, help="Show the configuration, its schema, its file."
+)
+
+
+@app.command()
+def show(
+    config: ConfigOption = None,
+    origin: Annotated[bool, typer.Option("--origin", help="Add where each value was set.")] = False,
+    json: JsonOption = False,
+) -> None:
+    """Print the configuration that is in force, secrets masked."""
+    loaded = read_config(config)
+    tree = shown(loaded.config, loaded.secrets)
+    if json:
+        origins = {key: str(where) for key, where in loaded.origins.items()}
+        print_json({"config": tree, "origins": origins} if origin else tree)
+    else:
+        sys.stdout.write(_yaml(tree, loaded if origin else None))
+    for warning in loaded.warnings:
+        say(warning)
+
+
+@app.command()
+def schema() -> None:
+    """Print the JSON Schema of the configuration file."""
+    print_json(
+        {
+            "$schema": "https://json-schema.org/draft/2020-12/schema",
+            "title": "refdesk.yaml",
+            **{k: v for k, v in Config.model_json_schema().items() if k != "title"},
+        }
+    )
+
+
+@app.command()
+def path(config: ConfigOption = None, json: JsonOption = False) -> None:
+    """Print which file is read; exit status 1 where there is none."""
+    found = config_path(config)
+    if json:
+        print_json({"path": str(found.absolute()) if found else None})
+    elif found:
+        print(found.absolute())
+    if found is None:
+        fail("no file is read: there is no ./refdesk.yaml, and --config names none", FAILURE)
+    if not found.is_file():
+        fail(f"there is no file at {found.absolute()}", FAILURE)
+
+
+def _yaml(tree: dict[str, Any], loaded: Loaded | None) -> str:
+    from ruamel.yaml import YAML
+    from ruamel.yaml.comments import CommentedMap
+
+    def commented(value: dict[str, Any], at: tuple[str, ...]) -> CommentedMap:
+        made = CommentedMap()
+        for key, inner in value.items():
+            here = (*at, key)
+            if isinstance(inner, dict) and inner:
+                made[key] = commented(inner, here)
+                continue
+            made[key] = inner
+            if loaded and (where := loaded.origins.get(dotted(here))):
+                made.yaml_add_eol_comment(str(where), key=key, column=44)
+        return made
+
+    writer = YAML()
+    writer.default_flow_style = False
+    writer.width = 4096
+    writer.representer.add_representer(type(None), _null)
+    stream = io.StringIO()
+    writer.dump(commented(tree, ()), stream)
+    return stream.getvalue()
+
+
+def _null(representer: Any, _: None) -> Any:
+    return representer.represent_scalar("tag:yaml.org,2002:null", "null")
