@@ -1,0 +1,91 @@
+"""Undo gzip and deflate, never making more than was allowed."""
+
+from __future__ import annotations
+
+import zlib
+from typing import Final
+
+_GZIP: Final = 16 + zlib.MAX_WBITS
+
+
+class TooLong(Exception):
+    """The body is longer than allowed."""
+
+
+class BadEncoding(Exception):
+    """The body is not what its encoding says; the message is the end of a sentence."""
+
+
+class BodyDecoder:
+    """
+    Take a body as it arrives, give it decoded.
+
+    Args:
+        encoding: The ``content-encoding``, empty if there is none.
+        cap: The most bytes, before decoding and after, each counted for itself.
+
+    Raises:
+        BadEncoding: The encoding is none that was asked for.
+    """
+
+    def __init__(self, encoding: str, cap: int) -> None:
+        self._cap = cap
+        self._raw = 0
+        self._size = 0
+        self._parts: list[bytes] = []
+        self._maybe_bare = False
+        name = encoding.strip().lower()
+        if name in ("", "identity"):
+            self._inflate = None
+        elif name in ("gzip", "x-gzip"):
+            self._inflate = zlib.decompressobj(_GZIP)
+        elif name == "deflate":
+            # It should be wrapped in zlib's format; some servers send it bare.
+            self._inflate = zlib.decompressobj()
+            self._maybe_bare = True
+        else:
+            raise BadEncoding(f"it came in the encoding {name[:40]!r}, which was not asked for")
+
+    def feed(self, data: bytes) -> None:
+        """Take the next bytes; TooLong or BadEncoding if there is something wrong with them."""
+        self._raw += len(data)
+        if self._raw > self._cap:
+            raise TooLong
+        if self._inflate is not None:
+            data = self._decode(data)
+        self._size += len(data)
+        if self._size > self._cap:
+            raise TooLong
+        if data:
+            self._parts.append(data)
+
+    def finish(self) -> bytes:
+        """Return the whole body; BadEncoding if the encoded data ended too early."""
+        if self._inflate is not None and self._raw and not self._inflate.eof:
+            raise BadEncoding("its compressed data ends too early")
+        return b"".join(self._parts)
+
+    def _decode(self, data: bytes) -> bytes:
+        assert self._inflate is not None
+        room = self._cap - self._size + 1
+        if self._inflate.eof:
+            raise BadEncoding("more follows after its compressed data")
+        try:
+            out = self._inflate.decompress(data, room)
+        except zlib.error:
+            if not self._maybe_bare:
+                raise BadEncoding("its compressed data is damaged") from None
+            out = self._decode_bare(data, room)
+        # Zlib's two bytes of head may come alone; then nothing is known yet.
+        self._maybe_bare = self._maybe_bare and self._raw < 2
+        if self._inflate.unused_data:
+            raise BadEncoding("more follows after its compressed data")
+        return out
+
+    def _decode_bare(self, data: bytes, room: int) -> bytes:
+        self._inflate = zlib.decompressobj(-zlib.MAX_WBITS)
+        self._maybe_bare = False
+        try:
+            return self._inflate.decompress(data, room)
+        except zlib.error:
+            raise BadEncoding("its compressed data is damaged") from None
