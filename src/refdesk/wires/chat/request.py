@@ -1,0 +1,142 @@
+"""What the client wants, and how its body is edited: the messages and the search declaration."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from msgspec import Raw
+
+from refdesk.errors import WireError
+from refdesk.wires.base import Conversation, Head
+from refdesk.wires.chat.tools import search_tool, strip_search_tool
+from refdesk.wires.document import Document, dump, elements, is_null, kind, members, string
+
+__all__ = ["conversation", "inject", "read_head", "search_tool", "strip_search_tool"]
+
+_TRUE: Final = b"true"
+_FALSE: Final = b"false"
+_TOOL_ROLES: Final = ("tool", "function")
+_SPOKEN_ROLES: Final = ("user", "assistant", *_TOOL_ROLES)
+"""Roles that take a turn; system and developer messages may stand anywhere, also last."""
+
+
+def read_head(document: Document) -> Head:
+    """
+    Return the model and whether a stream is asked for.
+
+    Checked are ``model``, ``stream`` and that ``messages`` is an array; everything else is for the
+    upstream to judge.
+    """
+    raw = document.get("model")
+    model = string(raw)
+    if not model:
+        raise WireError(f"model must be the name of a model; found {_found(raw)}", param="model")
+    stream = document.get("stream")
+    word = _FALSE if stream is None else bytes(stream)
+    if word not in (_TRUE, _FALSE):
+        raise WireError(f"stream must be true or false; found {_found(stream)}", param="stream")
+    messages = document.get("messages")
+    if kind(messages) != "array":
+        raise WireError(f"messages must be an array; found {_found(messages)}", param="messages")
+    return Head(model=model, stream=word == _TRUE)
+
+
+def conversation(document: Document) -> Conversation:
+    """
+    Return the newest user message that has text, and whether the input ends with tool outputs.
+
+    System and developer messages after it do not count, nor does an assistant's prefill.
+    """
+    messages = _messages(document)
+    ends_with_tool_output = False
+    spoken = False
+    for place in range(len(messages) - 1, -1, -1):
+        message = _message(messages[place], place)
+        role = string(message.get("role"))
+        if not spoken and role in _SPOKEN_ROLES:
+            spoken = True
+            ends_with_tool_output = role in _TOOL_ROLES
+        if role == "user" and (texts := _texts(message.get("content"))):
+            return Conversation(
+                user_texts=texts,
+                ends_with_tool_output=ends_with_tool_output,
+                prefix=b",".join(bytes(raw) for raw in messages[: place + 1]),
+            )
+    return Conversation(ends_with_tool_output=ends_with_tool_output)
+
+
+def inject(document: Document, material: str) -> Document:
+    """
+    Append the material as one new text part of the last user message.
+
+    A content that is a string becomes a list of two parts, the first with the very same text.
+    """
+    messages = _messages(document)
+    for place in range(len(messages) - 1, -1, -1):
+        message = _message(messages[place], place)
+        if string(message.get("role")) == "user":
+            parts = _parts(message.get("content"), place)
+            message["content"] = Raw(dump([*parts, {"type": "text", "text": material}]))
+            messages[place] = Raw(dump(message))
+            return document.replace({"messages": dump(messages)})
+    raise WireError(
+        "messages holds no message of the role user to append the search results to",
+        param="messages",
+    )
+
+
+def _messages(document: Document) -> list[Raw]:
+    raw = document.get("messages")
+    if raw is None or kind(raw) != "array":
+        raise WireError(f"messages must be an array; found {_found(raw)}", param="messages")
+    return elements(raw)
+
+
+def _message(raw: Raw, place: int) -> dict[str, Raw]:
+    if kind(raw) != "object":
+        raise WireError(
+            f"messages[{place}] must be an object; found {_found(raw)}", param="messages"
+        )
+    return members(raw)
+
+
+def _texts(content: Raw | None) -> tuple[str, ...]:
+    # A blank text is a text: its author asked nothing, and nothing older is asked in its stead.
+    if content is None or kind(content) != "array":
+        text = string(content)
+        return () if text is None else (text,)
+    texts: list[str] = []
+    for raw in elements(content):
+        if kind(raw) == "object":
+            part = members(raw)
+            text = string(part.get("text")) if string(part.get("type")) == "text" else None
+            if text is not None:
+                texts.append(text)
+    return tuple(texts)
+
+
+def _parts(content: Raw | None, place: int) -> list[Raw | dict[str, str | Raw]]:
+    if content is None or is_null(content):
+        return []
+    match kind(content):
+        case "array":
+            return [*elements(content)]
+        case "string":
+            return [{"type": "text", "text": content}]
+        case _:
+            raise WireError(
+                f"messages[{place}].content must be a string or a list of parts; "
+                f"found {_found(content)}",
+                param="messages",
+            )
+
+
+def _found(raw: Raw | None) -> str:
+    match kind(raw):
+        case "absent":
+            return "none"
+        case "object" | "array" as name:
+            return f"an {name}"
+        case name:
+            shown = "" if raw is None else bytes(memoryview(raw)[:40]).decode(errors="replace")
+            return f"the {name} {shown}"

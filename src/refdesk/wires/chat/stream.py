@@ -1,0 +1,250 @@
+"""
+A streamed answer with its citations, and how one ends that broke off.
+
+All annotations of a choice go into the ``delta`` of the chunk that carries its ``finish_reason``,
+as OpenAI's own do: the SDK's accumulator takes one list, and raises on a second.  So annotations of
+the upstream's own that come earlier wait for that chunk too.  Every other event passes byte for
+byte.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from msgspec import Raw
+
+from refdesk.errors import UpstreamError, WireError
+from refdesk.wires.base import GatewaySearch, StreamRewriter
+from refdesk.wires.chat.chunks import Chunk, is_json, read_chunk
+from refdesk.wires.chat.response import MAX_CITED_CHARS, Citing, annotation_list
+from refdesk.wires.document import Document, dump, elements, kind, members, plain
+from refdesk.wires.openai_error import error_body
+from refdesk.wires.sse import Decoder, Event, encode
+
+_DONE: Final = b"[DONE]"
+_DONE_LAST: Final = re.compile(rb"(?:^|[\r\n])data: ?\[DONE\]\s*$")
+_HEAD: Final = ("id", "object", "created", "model", "service_tier", "system_fingerprint")
+_NO_SEARCH: Final = GatewaySearch(id="", query="")
+_NO_REQUEST: Final = Document.read(b"{}")
+_NO_END: Final = "the upstream's answer broke off: it ended without a finish_reason"
+
+
+@dataclass(slots=True)
+class _Told:
+    """What one choice has said so far."""
+
+    texts: list[str] = field(default_factory=list)
+    chars: int = 0
+    plain: bool = True
+    """False once its content was no string: offsets would mean nothing."""
+    held: list[Raw] = field(default_factory=list)
+    """Annotations of the upstream's own that wait for the last chunk."""
+    finished: bool = False
+
+    def hear(self, content: Any, text: str | None) -> None:
+        """Take what a chunk adds to the content."""
+        if text is not None:
+            if text and self.chars < MAX_CITED_CHARS:
+                self.texts.append(text)
+                self.chars += len(text)
+        elif content is not None:
+            self.plain = False
+
+
+class ChatRewriter:
+    """Put the citations of a search into a stream of chunks; a `StreamRewriter`."""
+
+    def __init__(self, search: GatewaySearch, asked: Document) -> None:
+        self.unknown_citations = 0
+        self.broken = False
+        """Whether the answer was not complete when it ended."""
+        self._citing = Citing(search, asked)
+        self._decoder = Decoder()
+        self._told: dict[int, _Told] = {}
+        self._last = b""  # the newest chunk with choices: what one of ours looks like
+        self._ended = False  # [DONE] or an error of the upstream's own has passed
+        self._closed = False
+        self._unsent = b""
+
+    def feed(self, data: bytes) -> bytes:
+        """
+        Take the next bytes of the upstream; return what can be sent on.
+
+        Raises:
+            UpstreamError: One event is too long to be held.  `fail` then ends the stream.
+        """
+        if self._closed:
+            return b""
+        out: list[bytes] = []
+        try:
+            for event in self._decoder.feed(data):
+                out.append(self._event(event))  # noqa: PERF401 (what came before a fault is kept)
+        except UpstreamError:
+            self._unsent = b"".join(out)
+            raise
+        return b"".join(out)
+
+    def finish(self) -> bytes:
+        """Return the rest; the wire's error with it, where the answer is not complete."""
+        event = None if self._closed else self._decoder.finish()
+        cut = event is not None and not self._ended and not _is_whole(event)
+        if event is not None and not cut:
+            # A client that keeps to the standard drops an event that no blank line follows.
+            pad = b"\n" if event.raw.endswith((b"\n", b"\r")) else b"\n\n"
+            self._unsent += self._event(Event(event.name, event.data, event.raw + pad))
+        return self._end(_NO_END, cut=cut)
+
+    def fail(self, message: str) -> bytes:
+        """Return an error event; nothing, where the answer is complete or ended in an error."""
+        return self._end(message, cut=self._decoder.finish() is not None)
+
+    def _end(self, message: str, *, cut: bool) -> bytes:
+        out, self._unsent = self._unsent, b""
+        told = self._told.values()
+        finished = bool(told) and all(choice.finished for choice in told)
+        if not self._closed and not self._ended and (cut or not finished):
+            self.broken = True
+            out += self._held() + encode(_error(message))
+        self._closed = True
+        return out
+
+    def _event(self, event: Event) -> bytes:
+        data = event.data
+        if not data or self._ended:
+            return event.raw
+        if data.startswith(_DONE):
+            rest = self._unfinished()
+            self._ended = True
+            return rest + event.raw
+        chunk = read_chunk(data)
+        if event.name == "error" or (chunk is not None and chunk.error):
+            rest = self._held()
+            self._ended = True
+            return rest + event.raw
+        if chunk is None or not chunk.choices:
+            return event.raw
+        self._last = data
+        return self._chunk(event, chunk)
+
+    def _chunk(self, event: Event, chunk: Chunk) -> bytes:
+        edits: dict[int, list[Any]] = {}
+        holds: list[tuple[_Told, list[Raw]]] = []
+        for place, choice in enumerate(chunk.choices or ()):
+            told = self._told.get(choice.place)
+            if told is None:
+                told = self._told[choice.place] = _Told()
+            if told.finished:
+                continue  # OpenRouter sends a choice's last chunk twice, then with the usage
+            if (delta := choice.delta) is not None:
+                told.hear(delta.content, choice.text)
+            own = annotation_list(choice.annotations)
+            if choice.finish_reason:
+                told.finished = True
+                if own is not None:
+                    whole = [*told.held, *own, *self._cite(told, own)]
+                    if len(whole) > len(own):
+                        edits[place] = whole
+            elif own:
+                holds.append((told, [Raw(plain(raw)) for raw in own]))
+                edits[place] = []
+        if not edits or (edited := _edited(event, edits)) is None:
+            return event.raw
+        for told, own in holds:
+            told.held += own
+        return edited
+
+    def _cite(self, told: _Told, own: list[Raw]) -> list[dict[str, Any]]:
+        if not (told.texts and told.plain):
+            return []
+        made = self._citing.annotations("".join(told.texts), [*told.held, *own])
+        self.unknown_citations = self._citing.unknown
+        return made
+
+    def _unfinished(self) -> bytes:
+        """Return a chunk of ours with the annotations of choices that got no finish_reason."""
+        left = {place: told for place, told in self._told.items() if not told.finished}
+        return self._own({n: [*told.held, *self._cite(told, [])] for n, told in left.items()})
+
+    def _held(self) -> bytes:
+        """Return a chunk of ours with what is still held of the upstream's own."""
+        return self._own({n: told.held for n, told in self._told.items() if not told.finished})
+
+    def _own(self, lists: dict[int, list[Any]]) -> bytes:
+        choices = [
+            {"index": place, "delta": {"annotations": annotations}, "finish_reason": None}
+            for place, annotations in lists.items()
+            if annotations
+        ]
+        if not choices:
+            return b""
+        try:
+            last = Document.read(self._last)
+        except WireError:
+            return b""
+        head = {key: raw for key in _HEAD if (raw := last.get(key)) is not None}
+        return encode(dump({**head, "choices": choices}))
+
+
+def rewriter(search: GatewaySearch, asked: Document) -> StreamRewriter:
+    """Return what puts the citations of a search into a streamed answer."""
+    return ChatRewriter(search, asked)
+
+
+def is_complete(tail: bytes) -> bool:
+    """
+    Whether a stream that ends in these bytes ended as the wire says it must.
+
+    That is with ``[DONE]`` or, as some upstreams leave it out, with a finish_reason for every
+    choice; an error of the upstream's own is an end, too.
+    """
+    if _DONE_LAST.search(tail, max(0, len(tail) - 64)):
+        return True
+    reader = ChatRewriter(_NO_SEARCH, _NO_REQUEST)
+    reader.feed(tail)
+    reader.finish()
+    return not reader.broken
+
+
+def broken_stream(head: bytes, tail: bytes, message: str) -> bytes:
+    """Return an error event; nothing, where the answer is complete or ended in an error."""
+    if is_complete(tail):
+        return b""
+    rest = Decoder()
+    for _ in rest.feed(tail):
+        pass
+    # A cut event cannot be taken back; the blank line keeps the error out of it.
+    return (b"" if rest.finish() is None else b"\n\n") + encode(_error(message))
+
+
+def _error(message: str) -> bytes:
+    return error_body(message, status=502, param=None)
+
+
+def _is_whole(event: Event) -> bool:
+    return not event.data or event.data.startswith(_DONE) or is_json(event.data)
+
+
+def _edited(event: Event, edits: dict[int, list[Any]]) -> bytes | None:
+    """Put these annotations into the deltas of these choices; None if the chunk is too odd."""
+    try:
+        document = Document.read(event.data)
+        choices = elements(document.get("choices") or b"[]")
+        for place, annotations in edits.items():
+            choice = members(choices[place])
+            inner = choice.get("delta")
+            delta = members(inner) if inner is not None and kind(inner) == "object" else {}
+            if annotations:
+                delta["annotations"] = Raw(dump(annotations))
+            else:
+                delta.pop("annotations", None)
+            choice["delta"] = Raw(dump(delta))
+            choices[place] = Raw(dump(choice))
+        data = bytes(document.replace({"choices": dump(choices)}))
+    except WireError:
+        return None
+    if event.data in event.raw:
+        return event.raw.replace(event.data, data, 1)
+    # The data came on several lines; line ends in JSON are white space.
+    return encode(data.replace(b"\n", b" "), event.name)
