@@ -343,7 +343,13 @@ def test_inject_leaves_bytes() -> None:
     )
 
 
-SCALARS = st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text()
+SCALARS = (
+    st.none()
+    | st.booleans()
+    | st.integers()
+    | st.floats(allow_nan=False, allow_infinity=False)
+    | st.text()
+)
 VALUES = st.recursive(
     SCALARS, lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner), max_leaves=6
 )
@@ -358,7 +364,9 @@ MESSAGES = st.builds(
     st.text(min_size=1) | st.lists(BLOCKS, max_size=3),
     st.dictionaries(st.text(), SCALARS, max_size=2),
 )
-TOOLS = st.lists(st.sampled_from([HOSTED, OTHER, FUNCTION]) | st.dictionaries(st.text(), VALUES))
+TOOLS = st.lists(
+    st.sampled_from([HOSTED, OTHER, FUNCTION]) | st.dictionaries(st.text(), SCALARS), max_size=5
+)
 
 
 @given(

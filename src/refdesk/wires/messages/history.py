@@ -130,7 +130,9 @@ def _result(
     name = string(block.get("tool_use_id")) or ""
     items = _items(block.get("content"))
     ours = is_own_call(name) or any(_is_sealed(item.get("encrypted_content")) for item in items)
-    if not ours and hosted_stays and (items or name in queries):
+    # An empty result to no call: half of a pair of ours, whose id the client changed.
+    stray = kind(block.get("content")) == "array" and not items and name not in queries
+    if hosted_stays and not ours and not stray:
         return raw
     if name not in queries:
         # Half of a pair: whoever gets it could not tell what was asked.

@@ -1,0 +1,325 @@
+"""What of ours comes back in a client's history, and what becomes of it."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from recorded import recorded_json, recording
+from refdesk.wires import messages
+from refdesk.wires.base import GatewaySearch, History, Marks, Source
+from refdesk.wires.document import Document
+
+DIGITS = "0123456789abcdef01234567"
+ROWS = {
+    "rd1.AAAA": Source(
+        url="https://kubernetes.io/releases", title="Releases", snippet="1.36 is\nthe newest."
+    ),
+    "rd1.BBBB": Source(
+        url="https://example.org/a", title="A [2]", snippet=" ", published="2026-11-02"
+    ),
+}
+READABLE = History(rows=ROWS, searches={})
+NOTHING = History(rows={}, searches={})
+GONE = {"type": "text", "text": "(web search results are no longer available)"}
+RESTORED = {
+    "type": "text",
+    "text": (
+        'Web search for "newest k8s" —\n'
+        "[1] Releases https://kubernetes.io/releases\n"
+        "1.36 is the newest.\n"
+        "[2] A [2] https://example.org/a (2026-11-02)"
+    ),
+}
+THINKING = {"type": "thinking", "thinking": "Hm.", "signature": "Et0E"}
+ANSWER = {"type": "text", "text": "It is 1.36."}
+
+
+def call(name: str = f"srvtoolu_rd{DIGITS}", tool: str = "web_search") -> dict[str, Any]:
+    asked = {"query": "newest k8s"}
+    return {"type": "server_tool_use", "id": name, "name": tool, "input": asked}
+
+
+def result(*tokens: str, of: str = f"srvtoolu_rd{DIGITS}") -> dict[str, Any]:
+    items = [
+        {
+            "type": "web_search_result",
+            "title": "T",
+            "url": f"https://t.example/{number}",
+            "encrypted_content": token,
+            "page_age": None,
+        }
+        for number, token in enumerate(tokens)
+    ]
+    return {"type": "web_search_tool_result", "tool_use_id": of, "content": items}
+
+
+def cited(*indexes: str, text: str = "It is 1.36.", **more: Any) -> dict[str, Any]:
+    citations = [
+        {"type": "web_search_result_location", "url": "https://t.example", "encrypted_index": index}
+        for index in indexes
+    ]
+    return {"type": "text", "text": text, "citations": citations, **more}
+
+
+def read(*blocks: Any, role: str = "assistant") -> Document:
+    turns = [
+        {"role": "user", "content": "newest k8s?"},
+        {"role": role, "content": list(blocks)},
+        {"role": "user", "content": "And before?"},
+    ]
+    return Document.read(json.dumps({"model": "m", "messages": turns}).encode())
+
+
+def restored(
+    *blocks: Any, history: History = READABLE, hosted_stays: bool = True, role: str = "assistant"
+) -> Any:
+    document = messages.restore(read(*blocks, role=role), history, hosted_stays=hosted_stays)
+    first, second, third = json.loads(bytes(document))["messages"]
+    assert (first["content"], third["content"]) == ("newest k8s?", "And before?")
+    return second["content"]
+
+
+def test_marks() -> None:
+    """Sealed payloads and ids are found once each, in the order they stand."""
+    document = read(
+        THINKING, call(), result("rd1.AAAA", "rd1.BBBB"), cited("rd1.BBBB", "Eo8B", "rd1.CCCC")
+    )
+
+    assert messages.find_marks(document) == Marks(
+        tokens=("rd1.AAAA", "rd1.BBBB", "rd1.CCCC"), ids=(DIGITS,)
+    )
+
+
+def test_marks_of_an_empty_search() -> None:
+    """A search that found nothing is a mark as well, since no provider knows it."""
+    assert messages.find_marks(read(call(), result()))
+
+
+@pytest.mark.parametrize(
+    "blocks",
+    [
+        [],
+        [ANSWER],
+        [call("srvtoolu_01A"), result("EqgfCio", of="srvtoolu_01A"), cited("Eo8B")],
+        [{"type": "text", "text": 'He said "rd1." and "srvtoolu_rd1".'}],
+        [None, 5, {"type": "web_search_tool_result", "content": "rd1.x"}, {"citations": ["rd1."]}],
+    ],
+)
+def test_no_marks(blocks: list[Any]) -> None:
+    """What a provider or a user wrote is no mark of ours, and nothing is changed for it."""
+    document = read(*blocks)
+
+    assert not messages.find_marks(document)
+    assert bytes(messages.restore(document, READABLE, hosted_stays=True)) == bytes(document)
+
+
+def test_no_messages() -> None:
+    """A body without messages has no marks and stays as it is."""
+    document = Document.read(b'{"messages":"srvtoolu_rd rd1."}')
+
+    assert not messages.find_marks(document)
+    assert messages.restore(document, READABLE, hosted_stays=False) is document
+
+
+def test_pair_becomes_text() -> None:
+    """A pair whose rows can be opened becomes one text at its place, after the thinking."""
+    blocks = [THINKING, call(), result("rd1.AAAA", "rd1.BBBB"), cited("rd1.AAAA")]
+
+    assert restored(*blocks) == [THINKING, RESTORED, ANSWER]
+
+
+def test_thinking_stays_as_it_was_written() -> None:
+    """Not a byte of a thinking block changes, whatever stands beside it."""
+    thinking = rb'{ "type":"thinking", "thinking":"\u00e9 \ud800","signature" : "E=="}'
+    pair = json.dumps([call(), result("rd1.AAAA")]).encode()[1:-1]
+    body = b'{"messages":[{"role":"assistant","content":[' + thinking + b"," + pair + b"]}]}"
+
+    document = messages.restore(Document.read(body), READABLE, hosted_stays=True)
+
+    assert b'"content":[' + thinking + b',{"type":"text","text":"Web search' in bytes(document)
+
+
+@pytest.mark.parametrize(
+    ("blocks", "left"),
+    [
+        ([call(), result("rd1.XXXX"), ANSWER], [ANSWER]),
+        ([call(), ANSWER], [ANSWER]),
+        ([result("rd1.AAAA"), ANSWER], [ANSWER]),
+        ([call(), result("rd1.AAAA", of="srvtoolu_rdff"), ANSWER], [ANSWER]),
+        ([call(), result("rd1.AAAA", of="toolu_1"), ANSWER], [ANSWER]),
+        ([call(), result(of="toolu_1"), ANSWER], [ANSWER]),
+        ([call(), result("rd1.XXXX")], [GONE]),
+        ([call()], [GONE]),
+        ([cited("rd1.AAAA", text="")], [GONE]),
+        ([THINKING, call(), result("rd1.XXXX")], [THINKING]),
+    ],
+)
+def test_pairs_leave(blocks: list[Any], left: list[Any]) -> None:
+    """What cannot be read leaves as a pair, halves of pairs too; no message is left empty."""
+    assert restored(*blocks) == left
+
+
+def test_rows_that_are_lost() -> None:
+    """Of a search that can be read in part, that part stays."""
+    out = restored(call(), result("rd1.XXXX", "rd1.BBBB"))
+
+    assert out[0]["text"].endswith("—\n[1] A [2] https://example.org/a (2026-11-02)")
+
+
+def test_search_that_found_nothing() -> None:
+    """An empty search says so."""
+    assert restored(call(), result(), ANSWER) == [
+        {"type": "text", "text": 'Web search for "newest k8s" — no results'},
+        ANSWER,
+    ]
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        (cited("rd1.AAAA"), [ANSWER]),
+        (cited("rd1.AAAA", "Eo8B"), [cited("Eo8B")]),
+        (cited("Eo8B"), [cited("Eo8B")]),
+        (cited(), [cited()]),
+        (cited("rd1.AAAA", cache_control=None), [{**ANSWER, "cache_control": None}]),
+        (cited("rd1.AAAA", text=""), []),
+    ],
+)
+def test_citations(before: Any, after: list[Any]) -> None:
+    """Citations of ours leave their text; others stay, and no empty list or text is left."""
+    assert restored(before, {"type": "tool_use"}) == [*after, {"type": "tool_use"}]
+
+
+def test_any_role() -> None:
+    """Our blocks are recognised in whoever's message they came back."""
+    assert restored(call(), result("rd1.AAAA", "rd1.BBBB"), role="user") == [RESTORED]
+
+
+HOSTED = [call("srvtoolu_01A"), result("EqgfCio", of="srvtoolu_01A"), cited("Eo8B")]
+
+
+def test_hosted_pairs_stay() -> None:
+    """For the provider that made them, its own blocks are not touched, though ours leave."""
+    assert restored(*HOSTED, call(), result("rd1.XXXX")) == HOSTED
+
+
+def test_hosted_pairs_become_text() -> None:
+    """For another provider they become text, with what is readable of them."""
+    assert restored(*HOSTED, hosted_stays=False) == [
+        {"type": "text", "text": 'Web search for "newest k8s" —\n[1] T https://t.example/0'},
+        ANSWER,
+    ]
+
+
+def test_pair_over_two_messages() -> None:
+    """A result that stands in a later message than its call is told with what was asked."""
+    turns = [
+        {"role": "assistant", "content": [call("srvtoolu_01A"), {"type": "tool_use"}]},
+        {"role": "user", "content": [{"type": "tool_result"}]},
+        {"role": "assistant", "content": [result("EqgfCio", of="srvtoolu_01A")]},
+    ]
+    document = Document.read(json.dumps({"messages": turns}).encode())
+
+    first, second, third = json.loads(
+        bytes(messages.restore(document, NOTHING, hosted_stays=False))
+    )["messages"]
+
+    assert first["content"] == [{"type": "tool_use"}]
+    assert second == turns[1]
+    assert third["content"][0]["text"].startswith('Web search for "newest k8s" —\n[1] T')
+
+
+def test_failed_hosted_search() -> None:
+    """A search that failed at its provider is told as one without results."""
+    error = {"type": "web_search_tool_result_error", "error_code": "unavailable"}
+    block = {"type": "web_search_tool_result", "tool_use_id": "srvtoolu_01A", "content": error}
+
+    assert restored(call("srvtoolu_01A"), block, hosted_stays=False) == [
+        {"type": "text", "text": 'Web search for "newest k8s" — no results'}
+    ]
+
+
+@pytest.mark.parametrize("hosted_stays", [True, False])
+def test_other_server_tools(hosted_stays: bool) -> None:
+    """Other tools of a provider are not touched."""
+    other = [
+        call("srvtoolu_01F", "web_fetch"),
+        {"type": "web_fetch_tool_result", "tool_use_id": "srvtoolu_01F", "content": {}},
+        {"type": "code_execution_tool_result", "tool_use_id": "x", "content": {}},
+        {"type": "text", "text": "A", "citations": [{"type": "char_location"}]},
+    ]
+
+    assert restored(*other, hosted_stays=hosted_stays) == other
+
+
+def test_recorded_replay() -> None:
+    """A recorded history stays as it is for its provider, and holds no hosted search elsewhere."""
+    name = "anthropic-messages/nonstream-search-then-replay/2-request.json"
+    document = Document.read(recording(name))
+    before = recorded_json(name)["messages"]
+
+    assert messages.restore(document, NOTHING, hosted_stays=True) is document
+
+    out = bytes(messages.restore(document, NOTHING, hosted_stays=False))
+    assert b'"encrypted_' not in out
+    after = json.loads(out)["messages"]
+    assert [turn["role"] for turn in after] == [turn["role"] for turn in before]
+    assert after[1]["content"][0] == before[1]["content"][0]
+    assert after[1]["content"][1]["text"].startswith('Web search for "')
+    assert [block["text"] for block in after[1]["content"][2:]] == [
+        block["text"] for block in before[1]["content"][3:]
+    ]
+
+
+@pytest.mark.parametrize("asked", [b"20250305", b"20260209"])
+def test_what_we_attach_comes_back(asked: bytes, search: GatewaySearch) -> None:
+    """What was put into an answer is found and restored when the client sends it back."""
+    answer = {"type": "message", "role": "assistant", "content": [ANSWER | {"text": "See [2]."}]}
+    tools = Document.read(b'{"tools":[{"type":"web_search_' + asked + b'"}]}')
+    attached = messages.attach_search(json.dumps(answer).encode(), search, tools)
+    document = read(*json.loads(attached)["content"])
+
+    marks = messages.find_marks(document)
+    rows = dict(zip(marks.tokens, search.sources, strict=True))
+    out = messages.restore(document, History(rows=rows, searches={}), hosted_stays=True)
+
+    assert not messages.find_marks(out)
+    blocks = json.loads(bytes(out))["messages"][1]["content"]
+    assert [block["type"] for block in blocks] == ["text", "text"]
+    assert "https://kubernetes.io/releases (2026-11-02)" in blocks[0]["text"]
+    assert blocks[1] == {"type": "text", "text": "See [2]."}
+
+
+PIECES = [
+    THINKING,
+    ANSWER,
+    call(),
+    result("rd1.AAAA"),
+    result("rd1.XXXX"),
+    result("rd1.AAAA", of="toolu_1"),
+    cited("rd1.AAAA"),
+    cited("rd1.AAAA", "Eo8B"),
+    *HOSTED,
+    {"type": "new"},
+    None,
+]
+
+
+@given(st.lists(st.sampled_from(PIECES), min_size=1), st.booleans())
+def test_no_mark_is_left(blocks: list[Any], hosted_stays: bool) -> None:
+    """Whatever a client made of a history, no upstream sees a mark of ours or an empty message."""
+    document = messages.restore(read(*blocks), READABLE, hosted_stays=hosted_stays)
+
+    assert not messages.find_marks(document)
+    content = json.loads(bytes(document))["messages"][1]["content"]
+    assert content
+    kept = [block for block in blocks if block in (THINKING, {"type": "new"}, None)]
+    assert [block for block in content if block in kept] == kept
+    if not hosted_stays:
+        assert b"web_search" not in bytes(document)
+    assert bytes(messages.restore(document, READABLE, hosted_stays=hosted_stays)) == bytes(document)
