@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field
 from typing import Literal
 from urllib.parse import SplitResult, quote, urlsplit
@@ -11,6 +12,7 @@ from refdesk.errors import ConfigError
 Scheme = Literal["http", "https"]
 
 _DEFAULT_PORT = {"http": 80, "https": 443}
+_NETLOC = re.compile(r"(\[[0-9A-Fa-f:.]+(%[\w.-]+)?\]|[^\[\]:]+)(:[0-9]*)?\Z")
 _IN_TARGET = "!#$%&'()*+,/:;=?@[]~"
 
 
@@ -105,7 +107,7 @@ def _split(url: str) -> tuple[Origin, SplitResult]:
         name = host if host.isascii() else host.encode("idna").decode()
     except UnicodeError:
         raise ConfigError(f"{host!r} is no host name; write it in ASCII (xn--…)") from None
-    if not all(c.isalnum() or c in "-._:%" for c in name):
+    if not _NETLOC.match(parts.netloc) or not all(c.isalnum() or c in "-._:%" for c in name):
         raise ConfigError(f"{host!r} is no host name; it has characters no host name can have")
     scheme: Scheme = "https" if parts.scheme == "https" else "http"
     given = _DEFAULT_PORT[scheme] if port is None else port

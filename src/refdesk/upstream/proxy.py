@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import ipaddress
+import re
 from base64 import b64encode
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -15,6 +16,8 @@ from refdesk.errors import ConfigError
 from refdesk.upstream.origin import Origin
 
 MAX_ANSWER_BYTES: Final = 16 * 1024
+
+_STATUS: Final = re.compile(rb"HTTP/1\.[01] ([0-9]{3})(?=[ \r]|\Z)")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -103,9 +106,9 @@ class Tunnel(asyncio.Protocol):
         head, end, beyond = self._answer.partition(b"\r\n\r\n")
         if not end and len(self._answer) <= MAX_ANSWER_BYTES:
             return
-        words = head.split(b"\r\n", 1)[0].split(None, 2)
-        status = words[1].decode("latin-1")[:3] if len(words) > 1 else "nothing readable"
-        if end and not beyond and words[0].startswith(b"HTTP/1.") and status.startswith("2"):
+        answer = _STATUS.match(head)
+        status = answer[1].decode() if answer else "nothing readable"
+        if end and not beyond and status.startswith("2"):
             self._settle(None)
         else:
             self._settle(OSError(f"the proxy {self._proxy} answered {status} to CONNECT"))
