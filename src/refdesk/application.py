@@ -177,7 +177,11 @@ class Application:
             fetcher=fetcher,
             upstream=upstream,
             gateway=gateway,
-            root=Root(gateway, ready=lambda: application.unready(), metrics=metrics.page),
+            root=Root(
+                gateway,
+                ready=lambda: application.unready(),
+                metrics=lambda: application._metrics_page(),
+            ),
             metrics=metrics,
             log=log,
             _prices=prices,
@@ -237,6 +241,10 @@ class Application:
             except StoreError as exc:
                 _log.warning("old records were not deleted", error=str(exc))
             await asyncio.sleep(_CLEAN_EVERY_S)
+
+    def _metrics_page(self) -> tuple[str, bytes]:
+        self.log.drain()
+        return self.metrics.page()
 
     def _gauges(self) -> dict[str, float]:
         limiter = self.web.limiter.counts

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Final
 
-from prometheus_client import CollectorRegistry, Counter, Histogram
+from prometheus_client import CollectorRegistry, Counter, Histogram, disable_created_metrics
 from prometheus_client.core import GaugeMetricFamily, Metric
 from prometheus_client.exposition import CONTENT_TYPE_LATEST, generate_latest
 from prometheus_client.registry import Collector
@@ -23,6 +23,7 @@ class Metrics:
     """The metrics of one process."""
 
     def __init__(self) -> None:
+        disable_created_metrics()  # a time stamp beside every counter, which nobody reads
         self.registry = CollectorRegistry()
         self._requests = Counter(
             "refdesk_requests_total",

@@ -1,0 +1,69 @@
+# Everything a developer or a new user runs.  `make demo` and `make test` need Python 3.11+ with pip,
+# and make; all else is installed below this folder, in .tools and .venv.
+
+PYTHON ?= python3
+UV := .tools/bin/uv
+VENV := .venv
+BIN := $(VENV)/bin
+export UV_PYTHON_DOWNLOADS := never
+
+DEMO_ARGS ?=
+PYTEST_ARGS ?=
+
+.DEFAULT_GOAL := help
+.PHONY: help demo test check format lock bench e2e docs clean
+
+help: ## Show this list
+	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
+
+demo: $(VENV)/demo.stamp ## Ask a real model a question that needs the web, and show every step
+	$(BIN)/refdesk demo $(DEMO_ARGS)
+
+test: $(VENV)/test.stamp ## Set everything up and run the tests
+	$(BIN)/pytest $(PYTEST_ARGS)
+
+check: $(VENV)/test.stamp ## Lint, types, layers, generated docs, and the docs' own examples
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports --no-cache
+	$(BIN)/python tools/docs_tables.py --check
+
+format: $(VENV)/test.stamp ## Format the code and regenerate the docs' tables
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+	$(BIN)/python tools/docs_tables.py
+
+lock: $(UV) ## Compile the locks anew: names, versions and hashes, no addresses
+	for name in demo test; do \
+	  $(UV) pip compile --quiet --universal --generate-hashes --python-version 3.11 \
+	    --no-emit-package refdesk --no-emit-index-url --no-annotate \
+	    --custom-compile-command 'make lock' requirements/$$name.in -o requirements/$$name.txt; \
+	done
+
+bench: $(VENV)/test.stamp ## Measure the gateway against nginx and LiteLLM
+	bash bench/run.sh
+
+e2e: $(VENV)/test.stamp ## Run the real Claude Code and Codex against the gateway, on loopback
+	bash tests/e2e/run.sh
+
+clean: ## Remove what the other targets installed and built
+	rm -rf .tools $(VENV) .cache dist build bench/build
+
+# uv does the rest.  `--target` also works where the system's pip may not touch the system.
+$(UV):
+	$(PYTHON) -m pip install --quiet --disable-pip-version-check --root-user-action ignore \
+	  --target .tools uv
+
+$(BIN)/python: $(UV)
+	$(UV) venv --quiet --allow-existing --python "$$($(PYTHON) -c 'import sys; print(sys.executable)')" $(VENV)
+
+$(VENV)/demo.stamp: $(BIN)/python requirements/demo.txt pyproject.toml
+	$(UV) pip install --quiet --python $(BIN)/python --require-hashes -r requirements/demo.txt
+	$(UV) pip install --quiet --python $(BIN)/python --no-deps -e .
+	touch $@
+
+$(VENV)/test.stamp: $(BIN)/python requirements/test.txt pyproject.toml
+	$(UV) pip install --quiet --python $(BIN)/python --require-hashes -r requirements/test.txt
+	$(UV) pip install --quiet --python $(BIN)/python --no-deps -e .
+	touch $@
