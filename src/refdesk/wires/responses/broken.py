@@ -19,6 +19,7 @@ _END: Final = re.compile(
     rb'|data:[ ]?\{\s*"type"\s*:\s*"(?:response\.(?:completed|incomplete|failed)|error)"'
     rb'|data:[^\r\n]{1,200}?"type"\s*:\s*"response\.(?:completed|incomplete|failed)")'
 )
+_USED: Final = re.compile(rb'"usage"\s*:\s*\{')
 _SEQUENCE: Final = re.compile(rb'"sequence_number"\s*:\s*(\d{1,15})(?!\d)')
 _ID: Final = re.compile(rb'"id"\s*:\s*"([\w.-]{1,128})"')
 _MODEL: Final = re.compile(rb'"model"\s*:\s*"([\w./:@-]{1,128})"')
@@ -39,7 +40,7 @@ def is_complete(tail: bytes) -> bool:
     if _BOUNDARY.search(tail.rstrip(b"\r\n")):
         return False
     # One event, longer than the tail.  Only a finished response ends with what it used.
-    return tail.rstrip().endswith(b"}") and b'"usage"' in tail and b'"usage":null' not in tail
+    return tail.rstrip().endswith(b"}") and _USED.search(tail) is not None
 
 
 def broken_stream(head: bytes, tail: bytes, message: str) -> bytes:
@@ -54,15 +55,21 @@ def broken_stream(head: bytes, tail: bytes, message: str) -> bytes:
         return b""
     seen = _events(head)
     response = next((found for event in seen if (found := _begun(event))), None)
-    numbers = _SEQUENCE.findall(tail) or _SEQUENCE.findall(head)
-    sequence = int(numbers[-1]) if numbers else -1
-    half = _half(head, tail, sequence + 1)
-    if b"keepalive" in half:
+    half = _half(tail)
+    told = tail[: len(tail) - len(half.raw)] if half else tail
+    sequence = _next_number(told, head)
+    ending = b""
+    if half is not None and (told or tail == head):
+        ending = _keepalive(half, sequence)
         sequence += 1
+    if half is not None and not ending:
+        # It is whole but for its blank line, or its beginning is out of sight.
+        ending = b"\n\n"
+        sequence = _next_number(tail, head)
     id_, model = _ID.search(head), _MODEL.search(head)
-    return half + failed_events(
+    return ending + failed_events(
         message,
-        sequence=sequence + 1,
+        sequence=sequence,
         response=response,
         output=_finished([*seen, *_events(tail)]),
         response_id=id_[1].decode() if id_ else "resp_refdesk_cut",
@@ -190,22 +197,27 @@ def _whole(data: bytes) -> bool:
     return event is not None and bool(_opened(event))
 
 
-def _half(head: bytes, tail: bytes, sequence: int) -> bytes:
-    """Return what ends the event in which the stream broke off; nothing where it did not."""
+def _half(tail: bytes) -> Event | None:
     decoder = Decoder()
     try:
-        whole = list(decoder.feed(tail))
+        for _ in decoder.feed(tail):
+            pass
     except UpstreamError:
-        return b"\n\n"
-    event = decoder.finish()
-    if event is None:
-        return b""
-    if not whole and tail != head:
-        return b"\n\n"  # Its beginning is out of sight, so it cannot be finished.
+        return None
+    return decoder.finish()
+
+
+def _keepalive(half: Event, sequence: int) -> bytes:
+    """Return what makes of a half event a keepalive; nothing where it cannot become one."""
     members = b'"type":"keepalive","sequence_number":%d' % sequence
-    line = re.split(rb"[\r\n]", event.raw)[-1]
-    if not event.data:
+    line = re.split(rb"[\r\n]", half.raw)[-1]
+    if not half.data:
         start = b"" if line.startswith(b"data:") else b"\ndata: "
         return start + b"{" + members + b"}\nevent: keepalive\n\n"
-    rest = closing(event.data, members) if line.startswith(b"data:") else None
-    return b"\n\n" if rest is None else rest + b"\nevent: keepalive\n\n"
+    rest = closing(half.data, members) if line.startswith(b"data:") else None
+    return b"" if rest is None else rest + b"\nevent: keepalive\n\n"
+
+
+def _next_number(seen: bytes, head: bytes) -> int:
+    numbers = _SEQUENCE.findall(seen) or _SEQUENCE.findall(head)
+    return int(numbers[-1]) + 1 if numbers else 0
