@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from ruamel.yaml import YAML
+from ruamel.yaml.composer import MaxDepthExceededError
 from ruamel.yaml.error import MarkedYAMLError, YAMLError, YAMLWarning
 from ruamel.yaml.nodes import MappingNode, Node, ScalarNode, SequenceNode
 
@@ -59,6 +60,7 @@ def parse(text: str) -> YamlTree:
     if len(text) > MAX_BYTES:
         return _broken(tree, 1, 1, f"is longer than {MAX_BYTES} characters; split or shorten it")
     yaml = YAML(typ="safe", pure=True)
+    yaml.max_depth = MAX_DEPTH + 1  # the root counts; without it deep nesting takes minutes
     try:
         with warnings.catch_warnings():
             # A second anchor of one name replaces the first, as YAML has it.
@@ -97,6 +99,8 @@ def _syntax(exc: MarkedYAMLError) -> str:
     problem = (exc.problem or "is no YAML that can be read").split("\n", 1)[0]
     if "'\\t'" in problem:
         return "a tab, which cannot indent YAML; indent with spaces"
+    if isinstance(exc, MaxDepthExceededError):
+        return f"is nested deeper than {MAX_DEPTH} levels"
     if "another document" in problem:
         return "a second document; the configuration is one document, take the --- out"
     return f"is no YAML: {problem}"
