@@ -146,6 +146,16 @@ def test_collections_and_databases_are_engines_too() -> None:
     assert find_faults(made) == []
 
 
+def test_store_follows_the_data_directory() -> None:
+    """A configuration made in Python has its store below its own data directory."""
+    store = Config(data_dir="/d").store
+    assert store.url == "sqlite:////d/refdesk.db"
+    assert str(store.key[0].path) == "/d/store.key"
+    given = config(data_dir="/d", store={"url": "sqlite:///${data_dir}/x.db", "key": "k"}).store
+    assert given.url == "sqlite:////d/x.db"
+    assert given.key[0].literal is not None
+
+
 def test_every_field_is_described() -> None:
     """Each field says what it is: the console's form and the reference are made from that."""
     assert [path for path, info, _ in fields(Config) if not info.description] == []

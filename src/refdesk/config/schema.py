@@ -287,6 +287,21 @@ class Config(Section):
     )
     privacy: PrivacySection = Field(default=PrivacySection(), description="What is kept.")
 
+    @model_validator(mode="before")
+    @classmethod
+    def _store_follows_data_dir(cls, data: Any, info: ValidationInfo) -> Any:
+        # Where a file was read, this has been done already, and paths are absolute.
+        if not isinstance(data, dict) or (info.context or {}).get("references_checked"):
+            return data
+        store = data.get("store") or {}
+        data_dir = data.get("data_dir") or cls.model_fields["data_dir"].default
+        if not isinstance(store, dict) or not isinstance(data_dir, str):
+            return data
+        url, key = store.get("url") or STORE_URL, store.get("key") or default_key(data_dir)
+        if isinstance(url, str):
+            url = url.replace("${data_dir}", data_dir)
+        return {**data, "store": {**store, "url": url, "key": key}}
+
     @model_validator(mode="after")
     def _references_hold(self, info: ValidationInfo) -> Config:
         if not (info.context or {}).get("references_checked"):

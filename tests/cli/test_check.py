@@ -1,0 +1,128 @@
+"""``refdesk check``: all that is wrong, with its place, and nothing reached."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from refdesk.cli import app
+
+GOOD = """\
+upstreams:
+  a: {base_url: "http://127.0.0.1:1/v1"}
+models:
+  m: {upstream: a}
+engines:
+  main: {type: serper, api_key: 0123456789abcdef}
+"""
+
+
+@pytest.fixture(autouse=True)
+def _folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Commands run in an empty folder."""
+    monkeypatch.chdir(tmp_path)
+
+
+def check(tmp_path: Path, text: str, *more: str) -> tuple[int, str, str]:
+    """Return the exit status, stdout and stderr of a check of that text."""
+    (tmp_path / "refdesk.yaml").write_text(text)
+    result = CliRunner().invoke(app, ["check", *more])
+    return result.exit_code, result.stdout, result.stderr
+
+
+def test_all_is_well(tmp_path: Path) -> None:
+    """A configuration that holds is one line with what was counted: exit status 0."""
+    assert check(tmp_path, GOOD) == (
+        0,
+        "refdesk.yaml: all is well: 1 upstream, 1 model, 1 engine, 0 collections, 0 databases\n",
+        "",
+    )
+
+
+def test_misspelt_plugin(tmp_path: Path) -> None:
+    """A misspelt engine or provider has its place and the nearest known name (K7)."""
+    text = GOOD.replace("serper", "tavly").replace("{base_url", "{provider: openay, base_url")
+    code, out, err = check(tmp_path, text)
+    provider, engine = out.splitlines()
+    assert code == 3
+    assert provider.startswith(
+        "refdesk.yaml:2:7: upstreams.a.provider: no provider is called 'openay'"
+    )
+    assert provider.endswith("did you mean 'openai'?")
+    assert engine.startswith("refdesk.yaml:6:10: engines.main.type: no engine is called 'tavly'")
+    assert engine.endswith("did you mean 'tavily'?")
+    assert err == "2 problems\n"
+
+
+def test_plugin_options(tmp_path: Path) -> None:
+    """Every wrong option of a plugin has its own place; keys are not shown."""
+    text = GOOD.replace("api_key", "api_kee").replace("type: serper", "type: serper, priority: x")
+    code, out, _ = check(tmp_path, text)
+    lines = [line.split("; known:")[0] for line in out.splitlines()]
+    assert code == 3
+    assert lines[0].startswith("refdesk.yaml:6:3: engines.main.api_key: is missing")
+    assert lines[1] == (
+        "refdesk.yaml:6:24: engines.main.priority: is 'x'; should be a whole number"
+    )
+    assert lines[2] == ("refdesk.yaml:6:37: engines.main.api_kee: is no key that is known here")
+    assert "did you mean 'api_key'?" in out
+    assert "0123456789abcdef" not in out
+
+
+def test_plugins_are_checked_beside_other_faults(tmp_path: Path) -> None:
+    """A fault elsewhere does not hide those of plugins: all come in one go."""
+    text = GOOD.replace("serper", "tavly").replace("upstream: a", "upstream: b")
+    code, out, _ = check(tmp_path, text)
+    assert code == 3
+    assert [line.split(": ")[1] for line in out.splitlines()] == [
+        "models.m.upstream",
+        "engines.main.type",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("a: 1\n\tb: 2\n", "refdesk.yaml:2:1: a tab"),
+        ("version: 2\n", "refdesk.yaml:1:1: version: is 2, an unknown version"),
+        ("engines: {}\nengines: {}\n", "refdesk.yaml:2:1: engines: stands here twice"),
+        ("search: !!python/object:x {}\n", "refdesk.yaml:1:9: search: has the tag"),
+        (
+            "upstreams: {a: {base_url: http://h, api_key: '${env:NO_SUCH_VARIABLE}'}}\n",
+            "refdesk.yaml:1:37: upstreams.a.api_key: refers to the environment variable",
+        ),
+    ],
+)
+def test_bad_files(tmp_path: Path, text: str, told: str) -> None:
+    """What a start would refuse, the check tells: file, line, column (K7)."""
+    code, out, _ = check(tmp_path, text)
+    assert code == 3
+    assert out.startswith(told)
+
+
+def test_absent_engines(tmp_path: Path) -> None:
+    """That the keyless engine steps in is said on stderr; `engines: {}` means none."""
+    assert "keyless ddgs engine" in check(tmp_path, "version: 1\n")[2]
+    assert check(tmp_path, "engines: {}\n")[2] == ""
+
+
+def test_json(tmp_path: Path) -> None:
+    """As JSON, the findings are a list, and talk stays on stderr."""
+    code, out, _ = check(tmp_path, GOOD, "--json")
+    assert code == 0
+    assert json.loads(out)["counts"]["engines"] == 1
+    code, out, _ = check(tmp_path, "versin: 1\nengines: {}\n", "--json")
+    found = json.loads(out)
+    assert code == 3
+    assert not found["ok"]
+    assert len(found["problems"]) == 1
+
+
+def test_missing_file(tmp_path: Path) -> None:
+    """A file that is named and is not there is a problem."""
+    code, out, _ = check(tmp_path, GOOD, "--config", "no.yaml")
+    assert code == 3
+    assert "no.yaml: there is no such file" in out
