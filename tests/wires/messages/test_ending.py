@@ -94,6 +94,18 @@ def test_breaks_anywhere(endpoint: Any) -> None:
         )
 
 
+def test_every_break_can_be_read() -> None:
+    """Wherever a stream broke off, each event that a reader sees is whole, and known."""
+    known = {json.loads(each.data)["type"] for each in sse.Decoder().feed(STREAM)}
+    for at in range(len(STREAM) - 2):
+        out = STREAM[:at] + messages.broken_stream(STREAM[:at], STREAM[:at], "Cut.")
+
+        seen = [json.loads(each.data.decode()) for each in sse.Decoder().feed(out) if each.data]
+
+        assert [each["type"] for each in seen].index("error") == len(seen) - 1
+        assert {each["type"] for each in seen} <= known | {"ping", "error"}
+
+
 @pytest.mark.parametrize("lines", [b"\n", b"\r\n", b"\r"])
 def test_break_between_events(lines: bytes) -> None:
     """After whole events comes the error and nothing else."""
@@ -111,12 +123,16 @@ def test_whole_event_without_its_end() -> None:
     assert [each.name for each in sse.Decoder().feed(out)][-2:] == ["content_block_stop", "error"]
 
 
-def test_long_half_event() -> None:
+@pytest.mark.parametrize("cut", [0, 1, 2])
+def test_long_half_event(cut: int) -> None:
     """Of a half event longer than the tail only its end is seen, and it is still closed."""
-    sent = STREAM[:300] + b'\n\nevent: content_block_start\ndata: {"x":"' + b"y" * 2 * LONGEST
+    text = ("北" * LONGEST).encode()
+    half = b'event: content_block_start\ndata: {"x":"' + text[: len(text) - cut]
+    sent = STREAM[:300] + b"\n\n" + half
 
     out = sent + messages.broken_stream(sent[:LONGEST], sent[-LONGEST:], "Cut.")
 
+    assert out.decode()
     last = list(sse.Decoder().feed(out))[-2:]
     assert [each.name for each in last] == ["ping", "error"]
     assert json.loads(last[1].data)["error"]["message"] == "Cut."

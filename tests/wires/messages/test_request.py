@@ -18,6 +18,7 @@ from refdesk.wires.base import SearchTool
 from refdesk.wires.document import Document
 from refdesk.wires.messages.request import calls_directly
 
+CLAUDE_CODE = "anthropic-messages/client-claude-code-2.1.197"
 HOSTED = {"type": "web_search_20250305", "name": "web_search"}
 FUNCTION = {"name": "web_search", "description": "Mine", "input_schema": {"type": "object"}}
 OTHER = {"name": "add", "input_schema": {"type": "object", "maximum": 1.10}}
@@ -99,6 +100,16 @@ def test_claude_code_search_request() -> None:
     said = messages.conversation(document)
     assert said.user_texts == ("Perform a web search for the query: capital of France 2026",)
     assert not said.ends_with_tool_output
+
+
+def test_claude_code_domains() -> None:
+    """With domains, the same request carries them in the declaration."""
+    body = recording(f"{CLAUDE_CODE}/4-search-with-domains.request.json")
+
+    tool = messages.search_tool(Document.read(body))
+
+    assert tool is not None
+    assert tool.allowed_domains + tool.blocked_domains != ()
 
 
 def test_claude_code_main_request() -> None:

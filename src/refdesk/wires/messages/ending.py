@@ -7,10 +7,12 @@ from typing import Final
 
 from refdesk.wires.messages.events import error_event, read
 from refdesk.wires.sse import Decoder
+from refdesk.wires.unfinished import closing
 
 _ENDS: Final = ("message_stop", "error")
-_SHORT_TAIL: Final = 1024
+_SHORT_TAIL: Final = 256
 """The usual end of a stream fits in this many bytes; only an error may need more."""
+_LINE: Final = re.compile(rb"\r\n|\n|\r")
 _WHOLE_END: Final = re.compile(rb"(?:\r\n|\n|\r)(?:\r\n|\n|\r)\Z")
 
 
@@ -44,8 +46,8 @@ def _closing(tail: bytes) -> bytes:
     """
     Return what must come before an event of ours, where a stream broke off in the midst of one.
 
-    A whole event is let through.  Half of one cannot be unsent, but the last name given to an
-    event counts, and readers pass over a ping; the official SDK does without reading its data.
+    A whole event is let through.  Half of one cannot be unsent, so it is made a ping: its data by
+    a last type, and the event by a last name, by which the official SDK passes over it unread.
     """
     if not tail or _WHOLE_END.search(tail):
         return b""
@@ -54,7 +56,13 @@ def _closing(tail: bytes) -> bytes:
     rest = decoder.finish()
     if rest is None or (rest.data and read(rest.data) is not None):
         return b"\n\n"
-    return _rest_of_character(tail) + b"\nevent: ping\n\n"
+    made_whole = None
+    if _LINE.split(rest.raw)[-1].startswith(b"data:"):
+        made_whole = closing(rest.data, b'"type":"ping"')
+    if made_whole is None:
+        # Its beginning came before the tail, or it has no data yet.
+        made_whole = _rest_of_character(tail)
+    return made_whole + b"\nevent: ping\n\n"
 
 
 def _rest_of_character(tail: bytes) -> bytes:

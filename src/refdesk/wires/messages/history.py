@@ -17,7 +17,8 @@ from refdesk.wires.base import History, Marks, Source
 from refdesk.wires.document import Document, dump, elements, kind, string
 from refdesk.wires.messages.blocks import SEALED, content_blocks, is_own_call, opened, written
 
-_OWN_SIGNS: Final = (b"srvtoolu_rd", b'"rd1.')
+_SEALED_SIGN: Final = (b'"rd1.',)
+_OWN_SIGNS: Final = (b"srvtoolu_rd", *_SEALED_SIGN)
 _HOSTED_SIGNS: Final = (b"web_search_", b"server_tool_use")
 _CITATION: Final = "web_search_result_location"
 _NOTHING_LEFT: Final = "(web search results are no longer available)"
@@ -26,23 +27,19 @@ _NOTHING_LEFT: Final = "(web search results are no longer available)"
 
 def find_marks(document: Document) -> Marks:
     """
-    Return what of ours stands in the messages.
+    Return the sealed rows that stand in the messages.
 
-    The ids on this wire are the first 24 digits of a search's.
+    They are all that is needed: the ids of this wire are too short to find a search by.
     """
     messages = document.get("messages")
-    if messages is None or kind(messages) != "array" or not _holds(bytes(messages), _OWN_SIGNS):
+    if messages is None or kind(messages) != "array" or not _holds(bytes(messages), _SEALED_SIGN):
         return Marks()
     tokens: dict[str, None] = {}
-    ids: dict[str, None] = {}
     for raw in elements(messages):
-        if not _holds(bytes(raw), _OWN_SIGNS):
+        if not _holds(bytes(raw), _SEALED_SIGN):
             continue
         for each in content_blocks(opened(raw)):
             block = opened(each)
-            name = string(block.get("id")) or string(block.get("tool_use_id"))
-            if name is not None and is_own_call(name):
-                ids[name.removeprefix("srvtoolu_rd")] = None
             for key, payload in (
                 ("content", "encrypted_content"),
                 ("citations", "encrypted_index"),
@@ -51,7 +48,7 @@ def find_marks(document: Document) -> Marks:
                     token = string(item.get(payload))
                     if token is not None and token.startswith(SEALED):
                         tokens[token] = None
-    return Marks(tokens=tuple(tokens), ids=tuple(ids))
+    return Marks(tokens=tuple(tokens))
 
 
 def restore(document: Document, history: History, *, hosted_stays: bool) -> Document:

@@ -36,8 +36,8 @@ def read_head(document: Document) -> Head:
         raise WireError(
             f"model must be a non-empty string; found {_found(document, 'model')}", param="model"
         )
-    stream = document.get("stream")
-    if stream is not None and kind(stream) != "boolean":
+    stream = bytes(document.get("stream") or b"false")
+    if stream not in (b"true", b"false"):
         raise WireError(
             f"stream must be true or false; found {_found(document, 'stream')}", param="stream"
         )
@@ -46,7 +46,7 @@ def read_head(document: Document) -> Head:
         raise WireError(
             f"messages must be an array; found {_found(document, 'messages')}", param="messages"
         )
-    return Head(model=model, stream=stream is not None and bytes(stream) == b"true")
+    return Head(model=model, stream=stream == b"true")
 
 
 def search_tool(document: Document) -> SearchTool | None:
