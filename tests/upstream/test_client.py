@@ -23,6 +23,15 @@ def at(server: ScriptedServer) -> Origin:
     return Origin("http", server.host, server.port)
 
 
+async def until(condition: Callable[[], bool]) -> None:
+    """Let the loop turn until something holds."""
+    for _ in range(1_000_000):
+        if condition():
+            return
+        await asyncio.sleep(0)
+    raise AssertionError("it never came about")
+
+
 async def test_a_whole_answer(client: UpstreamClient) -> None:
     """The whole answer has status, lower-case headers in order, and body; the length was sent."""
     async with ScriptedServer([REQUEST, OK, REQUEST, OK]) as server:
@@ -169,8 +178,7 @@ async def test_idle_connections_are_watched(client: UpstreamClient, good_bye: An
         await client.send(at(server), POST, b"", whole=True)
         assert client.idle_connections == 1
         now.set()
-        while client.open_connections:
-            await asyncio.sleep(0)
+        await until(lambda: not client.open_connections)
         assert client.idle_connections == 0
         assert (await client.send(at(server), POST, b"", whole=True)).body == b"hello"
 
@@ -247,8 +255,7 @@ async def test_what_came_before_the_cut_is_delivered(client: UpstreamClient) -> 
     """The reader of a stream gets all that arrived, and then the error, each time it asks."""
     async with ScriptedServer([REQUEST, CHUNKED, b"5\r\nhello\r\n", CLOSE]) as server:
         reply = await client.send(at(server), POST, b"")
-        while client.open_connections:
-            await asyncio.sleep(0)
+        await until(lambda: not client.open_connections)
         assert await anext(reply) == b"hello"
         for _ in range(2):
             with pytest.raises(UpstreamError, match="after 5 bytes"):
@@ -257,7 +264,7 @@ async def test_what_came_before_the_cut_is_delivered(client: UpstreamClient) -> 
 
 
 async def test_a_second_request_is_not_repeated(client: UpstreamClient) -> None:
-    """A used connection that closes after it took a request is an error: there is no second call."""
+    """A used connection that closes after it took a request is an error: no second call."""
     async with ScriptedServer([REQUEST, OK, REQUEST, CLOSE], [REQUEST, OK]) as server:
         await client.send(at(server), POST, b"", whole=True)
         with pytest.raises(UpstreamError) as caught:
@@ -350,7 +357,7 @@ async def test_endless_heads(client: UpstreamClient, start: bytes, flood: bytes)
 @pytest.mark.parametrize("whole", [True, False])
 async def test_the_longest_body(client: UpstreamClient, whole: bool) -> None:
     """A body of the allowed length passes; one byte more, or no end, is refused."""
-    flood = [REQUEST, CHUNKED, Repeat(b"5\r\nhello\r\n")]
+    flood = [REQUEST, CHUNKED, Repeat(b"5\r\nhello\r\n" * 100)]
     async with ScriptedServer([REQUEST, OK, CLOSE], [REQUEST, OK, CLOSE], flood) as server:
         reply = await client.send(at(server), POST, b"", whole=whole, max_bytes=5)
         assert (reply.body or await reply.read()) == b"hello"
@@ -413,8 +420,7 @@ async def test_a_cancelled_call_closes_its_socket(client: UpstreamClient, whole:
     """Who is cancelled while waiting for the first byte, the server sees leave at once."""
     async with ScriptedServer([REQUEST, STALL]) as server:
         task = asyncio.create_task(client.send(at(server), POST, b"", whole=whole))
-        while not (server.peers and server.peers[0].requests):
-            await asyncio.sleep(0)
+        await until(lambda: bool(server.peers and server.peers[0].requests))
         task.cancel()
         with pytest.raises(asyncio.CancelledError):
             await task
@@ -427,8 +433,7 @@ async def test_a_cancelled_upload_closes_its_socket(client: UpstreamClient) -> N
     hold = asyncio.Event()
     async with ScriptedServer([hold, STALL]) as server:
         task = asyncio.create_task(client.send(at(server), POST, bytes(64_000_000), whole=True))
-        while not client.open_connections:
-            await asyncio.sleep(0)
+        await until(lambda: client.open_connections > 0)
         for _ in range(20):
             await asyncio.sleep(0)
         task.cancel()
@@ -485,8 +490,7 @@ async def test_a_slow_reader_is_no_silent_server() -> None:
         connection = reply._connection
         for _ in range(3):  # the clock is looked at while nobody reads
             armed = connection._timer
-            while connection._timer is armed:
-                await asyncio.sleep(0)
+            await until(lambda armed=armed: connection._timer is not armed)
         assert len(await reply.read()) == 8_000_000
     await client.close()
 
@@ -560,8 +564,7 @@ async def test_closing_the_client() -> None:
     client = UpstreamClient()
     async with ScriptedServer([REQUEST, STALL]) as server:
         busy = [asyncio.create_task(client.send(at(server), POST, b"")) for _ in range(2)]
-        while sum(peer.requests for peer in server.peers) < 2:
-            await asyncio.sleep(0)
+        await until(lambda: sum(peer.requests for peer in server.peers) == 2)
         await client.close()
         for failed in busy:
             with pytest.raises(UpstreamError, match="closed"):
@@ -599,8 +602,7 @@ def test_the_same_on_both_loops(
                 await reply.read()
         async with ScriptedServer([REQUEST, OK, CLOSE], [REQUEST, CHUNKED, STALL]) as server:
             await client.send(at(server), POST, b"", whole=True)
-            while client.open_connections:
-                await asyncio.sleep(0)
+            await until(lambda: not client.open_connections)
             reply = await client.send(at(server), POST, b"")
             task = asyncio.create_task(reply.read())
             await asyncio.sleep(0)

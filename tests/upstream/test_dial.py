@@ -72,15 +72,17 @@ async def test_cancelled_attempts_leave_no_socket(monkeypatch: pytest.MonkeyPatc
     monkeypatch.setattr(dial, "HEAD_START_S", 0.0)
     loop = asyncio.get_running_loop()
     sockets: list[socket.socket] = []
+    both = asyncio.Event()
 
     async def hangs(sock: socket.socket, _: Any) -> None:
         sockets.append(sock)
+        if len(sockets) == 2:
+            both.set()
         await asyncio.Event().wait()
 
     monkeypatch.setattr(loop, "sock_connect", hangs)
     task = asyncio.create_task(dial.connect(["127.0.0.1", "127.0.0.2"], 1))
-    while len(sockets) < 2:
-        await asyncio.sleep(0)
+    await both.wait()
     task.cancel()
     with pytest.raises(asyncio.CancelledError):
         await task

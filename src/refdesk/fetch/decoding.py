@@ -33,7 +33,7 @@ class BodyDecoder:
         self._raw = 0
         self._size = 0
         self._parts: list[bytes] = []
-        self._maybe_bare = False
+        self._undecided: bytes | None = None
         name = encoding.strip().lower()
         if name in ("", "identity"):
             self._inflate = None
@@ -42,7 +42,7 @@ class BodyDecoder:
         elif name == "deflate":
             # It should be wrapped in zlib's format; some servers send it bare.
             self._inflate = zlib.decompressobj()
-            self._maybe_bare = True
+            self._undecided = b""
         else:
             raise BadEncoding(f"it came in the encoding {name[:40]!r}, which was not asked for")
 
@@ -66,26 +66,21 @@ class BodyDecoder:
         return b"".join(self._parts)
 
     def _decode(self, data: bytes) -> bytes:
+        if self._undecided is not None:
+            data = self._undecided + data
+            if len(data) < 2:
+                self._undecided = data
+                return b""
+            self._undecided = None
+            if data[0] & 15 != 8 or int.from_bytes(data[:2]) % 31:  # RFC 1950, section 2.2
+                self._inflate = zlib.decompressobj(-zlib.MAX_WBITS)
         assert self._inflate is not None
-        room = self._cap - self._size + 1
         if self._inflate.eof:
             raise BadEncoding("more follows after its compressed data")
         try:
-            out = self._inflate.decompress(data, room)
+            out = self._inflate.decompress(data, self._cap - self._size + 1)
         except zlib.error:
-            if not self._maybe_bare:
-                raise BadEncoding("its compressed data is damaged") from None
-            out = self._decode_bare(data, room)
-        # Zlib's two bytes of head may come alone; then nothing is known yet.
-        self._maybe_bare = self._maybe_bare and self._raw < 2
+            raise BadEncoding("its compressed data is damaged") from None
         if self._inflate.unused_data:
             raise BadEncoding("more follows after its compressed data")
         return out
-
-    def _decode_bare(self, data: bytes, room: int) -> bytes:
-        self._inflate = zlib.decompressobj(-zlib.MAX_WBITS)
-        self._maybe_bare = False
-        try:
-            return self._inflate.decompress(data, room)
-        except zlib.error:
-            raise BadEncoding("its compressed data is damaged") from None
