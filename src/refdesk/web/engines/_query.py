@@ -16,7 +16,7 @@ from refdesk.types import WebQuery
 
 _UNSENDABLE: Final = re.compile(r"[\x00-\x1f\x7f-\x9f\ufeff]")
 _SITE: Final = re.compile(
-    r"(?:[\w-]+\.)*[\w-]+(?::[0-9]{1,5})?(?P<path>(?:/[\w\-.~%!$&'*+,;=:@]*)*)"
+    r"(?:\w[\w-]*\.)*\w[\w-]*(?::[0-9]{1,5})?(?P<path>(?:/[\w\-.~%!$&'*+,;=:@]*)*)"
 )
 _BOOLEAN: Final = re.compile(r"\b(?:OR|AND|NOT|NEAR)\b")
 _ZWJ: Final = "\u200d"

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import re
 import signal
 import sys
 from collections.abc import Iterator, Sequence
@@ -43,6 +44,8 @@ BACKENDS: Final = frozenset(
 )
 """As in ddgs 9.16; it quietly takes auto for a name it does not know."""
 
+_URL_QUERY: Final = re.compile(r"\?[^\s)\"']*")
+"""The library's errors quote the URL asked, and with it the user's words."""
 _OUTCOMES: Final[dict[str, Outcome]] = {outcome: outcome for outcome in get_args(Outcome)}
 
 
@@ -154,9 +157,10 @@ class Ddgs(LocalEngine):
         try:
             return await self._talk(child, asked)
         finally:
-            # Its whole group, since it may have children; it may also be gone already.
-            with suppress(ProcessLookupError, PermissionError):
-                os.killpg(child.pid, signal.SIGKILL)
+            if child.returncode is None:
+                # Its whole group, since it may have children; it may be gone by now.
+                with suppress(ProcessLookupError, PermissionError):
+                    os.killpg(child.pid, signal.SIGKILL)
             await child.wait()
 
     async def _talk(self, child: asyncio.subprocess.Process, asked: bytes) -> bytes:
@@ -186,7 +190,8 @@ class Ddgs(LocalEngine):
         if answer.outcome is not None:
             outcome = _OUTCOMES.get(answer.outcome, "upstream_down")
             secrets = [self.options.proxy.get_secret_value()] if self.options.proxy else []
-            message = f"{self.name} gave no results: {shown(answer.detail, secrets)}"
+            detail = _URL_QUERY.sub("", answer.detail)
+            message = f"{self.name} gave no results: {shown(detail, secrets)}"
             if outcome == "timeout":
                 raise EngineTimeout(message)
             raise EngineError(message, outcome=outcome)
