@@ -33,7 +33,7 @@ def test_origin_of_a_missing_key() -> None:
     assert str(merged.origin(("a", "b", "c"))) == "f:3:1"
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=30, deadline=None)
 @given(ROOTS, ROOTS)
 def test_the_upper_layer_holds(low: dict[str, object], high: dict[str, object]) -> None:
     """All that the upper layer says is in the result; the layers stay; every key has an origin."""

@@ -4,7 +4,8 @@ The configuration: what may be written, the layers it comes from, and where each
 `load` reads it; `Config` is what everything else is handed.
 """
 
-from refdesk.config.load import Draft, Loaded, examine, load
+from refdesk.config.draft import Draft
+from refdesk.config.load import Loaded, examine, load
 from refdesk.config.schema import Config
 from refdesk.config.secrets import KeyRef
 

@@ -1,33 +1,31 @@
 """
 Reading the configuration: all layers, all faults at once, and where every value was set.
 
-Files are read here and nowhere else in this package.
+Files are read here and in `resolve`, nowhere else in this package.
 """
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path as FilePath
 from typing import Any, Final
 
 from pydantic import ValidationError
 
 from refdesk.config import yaml_tree
+from refdesk.config.draft import Draft
 from refdesk.config.environment import environment_layer
-from refdesk.config.faults import Fault, in_order, is_hidden, schema_faults
+from refdesk.config.faults import Fault, in_order, schema_faults
 from refdesk.config.layers import Layer, Merged, Origin, Path, dotted, merge
 from refdesk.config.references import find_faults
-from refdesk.config.schema import STORE_URL, Config
-from refdesk.config.secrets import KEY_FILE, KeyRef, Resolver, UnresolvedError, default_key
+from refdesk.config.resolve import resolve
+from refdesk.config.schema import Config
 from refdesk.config.view import leaves
 from refdesk.errors import ConfigError
 
 DEFAULT_NAME: Final = "refdesk.yaml"
 """What is read where no file is named: this, in the current folder."""
-
-_SQLITE: Final = re.compile(r"(sqlite(?:\+\w+)?:///)(?!/|:memory:|file:)([^?]+)(.*)", re.DOTALL)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -42,26 +40,6 @@ class Loaded:
     warnings: tuple[str, ...] = ()
     secrets: frozenset[Path] = frozenset()
     """The values that came from the environment or a file by reference."""
-
-
-@dataclass(kw_only=True, slots=True)
-class Draft:
-    """A configuration as far as it could be read; ``config`` is None where there are faults."""
-
-    path: FilePath | None
-    base: FilePath
-    merged: Merged
-    faults: list[Fault]
-    config: Config | None = None
-    secrets: set[Path] = field(default_factory=set)
-
-    def fault(self, path: Path, text: str) -> Fault:
-        """Return a fault with the place where that key was written."""
-        return Fault(origin=self.merged.origin(path), path=path, text=text)
-
-    def hides(self, path: Path) -> bool:
-        """Whether the value at a path must not be shown."""
-        return path in self.secrets or is_hidden(path, Config)
 
 
 def load(
@@ -118,7 +96,7 @@ def examine(
     faults.extend(more)
     layers += [from_env, _flag_layer(flags or {})]
     draft.merged = merge(layers)
-    _resolve(draft, env)
+    resolve(draft, env)
     _validate(draft)
     return draft
 
@@ -194,112 +172,6 @@ def _origin(merged: Merged, path: Path) -> Origin:
     return Origin(layer="default")
 
 
-def _resolve(draft: Draft, env: Mapping[str, str]) -> None:
-    """Put in what references stand for, and make paths absolute."""
-    tree = draft.merged.tree
-
-    def resolver(data_dir: str | None) -> Resolver:
-        return Resolver(env=env, read=_read_text, base=draft.base, data_dir=data_dir)
-
-    data_dir = tree.get("data_dir")
-    if data_dir is None:
-        data_dir = Config.model_fields["data_dir"].default
-    if isinstance(data_dir, str):
-        data_dir = _replace(draft, ("data_dir",), data_dir, resolver(None))
-        flagged = draft.merged.origin(("data_dir",)).layer == "flag"
-        data_dir = _absolute(FilePath.cwd() if flagged else draft.base, data_dir)
-        tree["data_dir"] = data_dir
-    references = resolver(data_dir if isinstance(data_dir, str) else str(draft.base))
-    for key, value in list(tree.items()):
-        if key == "store" and isinstance(value, dict):
-            tree[key] = {
-                name: inner if name == "key" else _each(draft, (key, name), inner, references)
-                for name, inner in value.items()
-            }
-        elif key != "data_dir":
-            tree[key] = _each(draft, (key,), value, references)
-    _store(draft, references)
-    folder = tree.get("assistants_dir")
-    if folder is None or isinstance(folder, str):
-        default = Config.model_fields["assistants_dir"].default
-        tree["assistants_dir"] = _absolute(draft.base, folder or default)
-    databases = tree.get("databases")
-    for entry in databases.values() if isinstance(databases, dict) else ():
-        if isinstance(entry, dict) and isinstance(entry.get("url"), str):
-            entry["url"] = _sqlite(entry["url"], draft.base)
-
-
-def _each(draft: Draft, path: Path, value: Any, references: Resolver) -> Any:
-    if isinstance(value, str):
-        return _replace(draft, path, value, references)
-    if isinstance(value, dict):
-        return {k: _each(draft, (*path, k), v, references) for k, v in value.items()}
-    if isinstance(value, list):
-        return [_each(draft, (*path, str(i)), v, references) for i, v in enumerate(value)]
-    return value
-
-
-def _replace(draft: Draft, path: Path, text: str, references: Resolver) -> str:
-    try:
-        value, secret = references.resolve(text)
-    except UnresolvedError as exc:
-        draft.faults.append(draft.fault(path, str(exc)))
-        return text
-    if secret:
-        draft.secrets.add(path)
-    return value
-
-
-def _store(draft: Draft, references: Resolver) -> None:
-    store = draft.merged.tree.setdefault("store", {})
-    if store is None:
-        store = draft.merged.tree["store"] = {}
-    if not isinstance(store, dict) or references.data_dir is None:
-        return
-    if store.get("url") is None:
-        store["url"] = STORE_URL.replace("${data_dir}", references.data_dir)
-    url = store["url"]
-    embedded = not isinstance(url, str) or url.startswith("sqlite")
-    if isinstance(url, str):
-        store["url"] = _sqlite(url, draft.base)
-    key = store.get("key")
-    if key is None:
-        if not embedded:
-            text = "is missing; it must be given with a store that several servers may share"
-            draft.faults.append(draft.fault(("store", "key"), text))
-        store["key"] = [default_key(references.data_dir)]
-        return
-    many = key if isinstance(key, list) else [key]
-    store["key"] = [
-        _key(
-            draft,
-            ("store", "key", str(place)) if isinstance(key, list) else ("store", "key"),
-            one,
-            references,
-            may_be_made=embedded,
-        )
-        for place, one in enumerate(many)
-    ]
-
-
-def _key(draft: Draft, path: Path, value: Any, references: Resolver, *, may_be_made: bool) -> Any:
-    """Return a key's reference.  Its file is looked for, but read by the store only."""
-    if not isinstance(value, str):
-        return value
-    try:
-        file = references.key_file(value)
-        if file is not None:
-            made = may_be_made and file == FilePath(references.resolve(KEY_FILE)[0])
-            if not made:
-                references.resolve(value)
-            return KeyRef(path=file, may_be_made=made)
-    except UnresolvedError as exc:
-        draft.faults.append(draft.fault(path, str(exc)))
-        return default_key()
-    draft.secrets.add(path)
-    return _replace(draft, path, value, references)
-
-
 def _validate(draft: Draft) -> None:
     tree = draft.merged.tree
     known = {fault.path for fault in draft.faults}
@@ -324,19 +196,3 @@ def _warnings(config: Config) -> list[str]:
     elif not any(entry.settings.get("enabled", True) for entry in config.engines.values()):
         found.append("no engine is enabled: the gateway cannot search")
     return found
-
-
-def _read_text(path: FilePath) -> str:
-    return path.read_text(encoding="utf-8")
-
-
-def _absolute(base: FilePath, text: str) -> str:
-    return str(base / FilePath(text).expanduser())
-
-
-def _sqlite(url: str, base: FilePath) -> str:
-    match = _SQLITE.fullmatch(url)
-    if not match:
-        return url
-    # Four slashes: the fourth begins the absolute path (SQLAlchemy's form).
-    return f"{match[1]}{_absolute(base, match[2])}{match[3]}"

@@ -20,7 +20,7 @@ from ruamel.yaml.nodes import MappingNode, Node, ScalarNode, SequenceNode
 from refdesk.config.layers import Path
 
 MAX_BYTES: Final = 1024 * 1024
-MAX_NODES: Final = 50_000
+MAX_NODES: Final = 20_000
 """Counted with aliases expanded: a large configuration has some thousands."""
 MAX_DEPTH: Final = 60
 
