@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -46,12 +47,18 @@ def test_recorded_streams_are_complete(name: str) -> None:
         assert broken(form) == b""
 
 
-def test_a_final_event_longer_than_the_tail_is_seen() -> None:
-    """What a finished response used stands near its end, where its name is out of sight."""
-    stream = stream_of("stream-with-sources-then-replay/1-response.sse")
-    assert responses.is_complete(stream[-2000:])
-    assert not responses.is_complete(b'{"usage":null}' + b"x" * 100 + b"}\n\n")
-    assert not responses.is_complete(stream[-2000:-400])
+@pytest.mark.parametrize("end", [b"", b"\n\n", b"\n\ndata: [DONE]\n\n", b"\n\n: bye\n\n"])
+def test_a_final_event_longer_than_the_tail_is_seen(end: bytes) -> None:
+    """The fields near the end of a response tell, where the event's name is out of sight."""
+    stream = stream_of("stream-with-sources-then-replay/1-response.sse").rstrip(b"\n")
+    assert responses.is_complete(stream[-2000:] + end)
+    assert responses.is_complete(re.sub(rb'"usage":\{.*?\}\},', b"", stream)[-2000:] + end)
+    assert responses.is_complete(b'"output_text"}],"usage":null}}' + end)
+    assert not responses.is_complete(stream[-2000:-400] + end)
+    assert not responses.is_complete(b'"output":[],"tool_choice":"auto","usage":null}}' + end)
+    assert not responses.is_complete(b'"tool_choice":"auto","status":"in_progress"}}' + end)
+    assert not responses.is_complete(b'data: {"type":"x","tool_choice":"auto"}' + end)
+    assert not responses.is_complete(b'lo","logprobs":[],"output_index":1}' + end)
 
 
 @pytest.mark.parametrize("name", STREAMS[:4])

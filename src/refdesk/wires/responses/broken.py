@@ -19,7 +19,9 @@ _END: Final = re.compile(
     rb'|data:[ ]?\{\s*"type"\s*:\s*"(?:response\.(?:completed|incomplete|failed)|error)"'
     rb'|data:[^\r\n]{1,200}?"type"\s*:\s*"response\.(?:completed|incomplete|failed)")'
 )
-_USED: Final = re.compile(rb'"usage"\s*:\s*\{')
+_AFTER: Final = re.compile(rb"(?:\s|(?<=[\r\n])(?::[^\r\n]*|data:[ ]?\[DONE\]))+\Z")
+_OF_RESPONSE: Final = re.compile(rb'"(?:parallel_tool_calls|tool_choice|truncation|usage)"\s*:')
+_BEGUN: Final = re.compile(rb'"usage"\s*:\s*null|"status"\s*:\s*"in_progress"')
 _SEQUENCE: Final = re.compile(rb'"sequence_number"\s*:\s*(\d{1,15})(?!\d)')
 _ID: Final = re.compile(rb'"id"\s*:\s*"([\w.-]{1,128})"')
 _MODEL: Final = re.compile(rb'"model"\s*:\s*"([\w./:@-]{1,128})"')
@@ -32,15 +34,18 @@ def is_complete(tail: bytes) -> bool:
 
     The event may be longer than the tail: then its own last fields tell.
     """
+    tail = _AFTER.sub(b"", tail)
     at = -1
     for match in _END.finditer(tail):
         at = match.start()
     if at >= 0:
         return _whole(tail[at:].lstrip(b"\r\n"))
-    if _BOUNDARY.search(tail.rstrip(b"\r\n")):
+    if _BOUNDARY.search(tail) or tail.startswith((b"event:", b"data:", b"\xef\xbb\xbf")):
         return False
-    # One event, longer than the tail.  Only a finished response ends with what it used.
-    return tail.rstrip().endswith(b"}") and _USED.search(tail) is not None
+    # The rest of one event.  Only a response has these fields, and one that has just begun has
+    # used nothing and said nothing.
+    begun = _BEGUN.search(tail) is not None and b'"output_text"' not in tail
+    return tail.endswith(b"}") and _OF_RESPONSE.search(tail) is not None and not begun
 
 
 def broken_stream(head: bytes, tail: bytes, message: str) -> bytes:
