@@ -16,7 +16,7 @@ from pydantic import ValidationError
 
 from refdesk.cli.options import ConfigOption, JsonOption, config_path
 from refdesk.cli.output import PROBLEMS, print_json, say
-from refdesk.config import Config, Draft, examine
+from refdesk.config import Config, Draft, Loaded, examine, load
 from refdesk.config.faults import Fault, in_order, schema_faults
 from refdesk.config.schema import default_engines
 from refdesk.errors import ConfigError, UnknownName
@@ -62,6 +62,19 @@ def examine_all(
     known = {fault.path for fault in faults}
     faults += [fault for fault in _plugin_faults(draft) if fault.path not in known]
     return draft, in_order(faults)
+
+
+def read_checked(path: Path | None, flags: Mapping[str, Any] | None = None) -> Loaded:
+    """
+    Read the configuration for a start or a reload: what `check` finds fault with is refused.
+
+    Raises:
+        ConfigError: All faults, a line each.
+    """
+    _, faults = examine_all(path, env=os.environ, flags=flags)
+    if faults:
+        raise ConfigError("\n".join(map(str, faults)))
+    return load(path, env=os.environ, flags=flags)
 
 
 def _plugin_faults(draft: Draft) -> Iterator[Fault]:

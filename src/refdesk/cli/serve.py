@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from refdesk.cli.options import ConfigOption, read_config
+from refdesk.cli.options import ConfigOption, config_path
 from refdesk.cli.output import say
 
 if TYPE_CHECKING:
@@ -36,6 +36,7 @@ def serve(
     """
     from refdesk import server
     from refdesk.application import key_required
+    from refdesk.cli.check import read_checked
     from refdesk.telemetry import logs
 
     flags = {
@@ -45,7 +46,7 @@ def serve(
     }
 
     def load() -> Loaded:
-        return read_config(config, flags)
+        return read_checked(config_path(config), flags)
 
     loaded = load()
     logs.set_up(level=log_level.upper())
