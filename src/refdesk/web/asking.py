@@ -99,10 +99,9 @@ class Asking:
     async def _attempt(self, query: WebQuery, number: int) -> list[WebPage | EngineError]:
         plan = self._planned(query, number)
         self._pages = [None] * len(plan)
-        in_turn = self._engine.min_interval_s > 0
         try:
             async with asyncio.timeout(max(0.0, self.left_s())):
-                await (self._one_by_one(plan) if in_turn else self._side_by_side(plan))
+                await self._all(plan)
         except TimeoutError:
             pass  # what has come until now may do
         first, *others = self._pages
@@ -112,20 +111,21 @@ class Asking:
             raise first
         return [first, *(self._late() if page is None else page for page in others)]
 
-    async def _one_by_one(self, plan: Sequence[WebQuery]) -> None:
-        for number in range(len(plan)):
-            await self._page(plan, number)
-            if not self._goes_on(number):
-                break
-
-    async def _side_by_side(self, plan: Sequence[WebQuery]) -> None:
+    async def _all(self, plan: Sequence[WebQuery]) -> None:
         width = asyncio.Semaphore(self._width)
 
         async def page(number: int) -> None:
             async with width:
                 await self._page(plan, number)
 
-        tasks = [asyncio.create_task(page(number)) for number in range(len(plan))]
+        async def in_turn() -> None:
+            for number in range(len(plan)):
+                await self._page(plan, number)
+                if not self._goes_on(number):
+                    break
+
+        works = [in_turn()] if self._engine.min_interval_s > 0 else map(page, range(len(plan)))
+        tasks = [asyncio.create_task(work) for work in works]
         try:
             await asyncio.wait(tasks[:1])
             if self._goes_on(0):
@@ -147,6 +147,7 @@ class Asking:
         return False
 
     async def _page(self, plan: Sequence[WebQuery], number: int) -> None:
+        pages = self._pages  # the attempt's own, also when it outlives its time
         try:
             outcome: WebPage | EngineError = await self._call(plan[number])
         except EngineError as error:
@@ -155,8 +156,8 @@ class Asking:
             outcome = self._late()
         except Exception as error:  # a plugin's fault is an answer that did not parse
             outcome = self._failed(error)
-        if number < len(self._pages):
-            self._pages[number] = outcome
+        if number < len(pages):
+            pages[number] = outcome
 
     async def _call(self, query: WebQuery) -> WebPage:
         engine = self._engine

@@ -251,7 +251,7 @@ class WebSearch:
 def _nothing(found: Found) -> SearchError:
     who = f"engine {found.engine!r} ({found.engine_type})"
     if found.rows:
-        message = f"{who} found {found.rows} rows, none of them on the domains that are allowed"
+        message = f"{who} found {found.rows} rows, none of them a web page on the allowed domains"
     else:
         message = f"{who} found nothing"
     error = SearchError(message, reason="no_results")

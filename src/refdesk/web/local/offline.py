@@ -135,15 +135,20 @@ class Offline(LocalEngine):
             async with asyncio.timeout(timeout_s):
                 return await asyncio.to_thread(_search, query, deadline)
         except TimeoutError:
-            raise EngineTimeout(
-                f"engine {self.name!r} (offline) did not answer within {timeout_s:.3g} s"
-            ) from None
+            raise self._late(timeout_s) from None
         except (sqlite3.Error, OSError, KeyError, ValueError) as error:
+            if time.monotonic() > deadline:  # the index was told to give up
+                raise self._late(timeout_s) from None
             raise EngineError(
                 f"engine {self.name!r} (offline) cannot use its index ({type(error).__name__}): "
                 "Python's sqlite3 needs FTS5, and the package its pages",
                 outcome="parse_error",
             ) from error
+
+    def _late(self, timeout_s: float) -> EngineTimeout:
+        return EngineTimeout(
+            f"engine {self.name!r} (offline) did not answer within {timeout_s:.3g} s"
+        )
 
 
 def expression_of(text: str) -> str:
