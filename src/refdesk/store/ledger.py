@@ -22,8 +22,6 @@ from refdesk.store.tables import ledger
 _KEPT_DAYS: Final = 2
 """Days in memory: a clock that is put back over midnight finds the counts of the day before."""
 
-_ROWS_PER_INSERT: Final = 1000
-
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Usage:
@@ -106,7 +104,7 @@ class Ledger:
         return sum(sums, Usage())
 
     def add(self, entry: LedgerEntry) -> None:
-        """Count at once in memory, and with the writer's next batch in the database."""
+        """Count at once in memory; the writer's next batch takes it to the database."""
         place = (self._today(), entry.key_id or "", entry.engine)
         with self._lock:
             self._pending[place] = self._pending.get(place, Usage()) + entry.usage
@@ -163,16 +161,12 @@ class Ledger:
             {"day": day, "key_id": key_id, "engine": engine, **_counts(usage)}
             for (day, key_id, engine), usage in taken.items()
         ]
-        sums: dict[Place, Usage] = {}
-        for start in range(0, len(rows), _ROWS_PER_INSERT):
-            insert = self._database.insert(ledger).values(rows[start : start + _ROWS_PER_INSERT])
-            upsert = insert.on_conflict_do_update(
-                index_elements=["day", "key_id", "engine"],
-                set_={name: ledger.c[name] + insert.excluded[name] for name in _counts(Usage())},
-            ).returning(ledger)
-            for row in connection.execute(upsert).mappings():
-                sums[_place(row)] = _usage(row)
-        return sums
+        insert = self._database.insert(ledger)
+        upsert = insert.on_conflict_do_update(
+            index_elements=["day", "key_id", "engine"],
+            set_={name: ledger.c[name] + insert.excluded[name] for name in _counts(Usage())},
+        ).returning(ledger)
+        return {_place(row): _usage(row) for row in connection.execute(upsert, rows).mappings()}
 
     def settle(self, sums: Mapping[Place, Usage]) -> None:
         """Take the sums that were written."""

@@ -49,7 +49,7 @@ def _clean_all(value: Any) -> Any:
         return clean(value)
     if isinstance(value, dict):
         return {_clean_all(key): _clean_all(item) for key, item in value.items()}
-    if isinstance(value, list):
+    if isinstance(value, list | tuple):
         return [_clean_all(item) for item in value]
     return value
 

@@ -80,6 +80,7 @@ class Writer:
         self._closing = False
         self._gone = False
         self._thread: threading.Thread | None = None
+        self._asleep = True
         self._failing_since: float | None = None
         self._warned_at: float | None = None
         self.written = 0
@@ -106,7 +107,6 @@ class Writer:
         """
         with self._state:
             if isinstance(record, LedgerEntry):
-                idle = not self._ledger.has_pending
                 self._ledger.add(record)
                 self._counted += 1
                 room = True
@@ -114,12 +114,11 @@ class Writer:
                 self.dropped += 1
                 return False
             else:
-                idle = not self._queue
                 self._queue.append(record)
                 self._bytes += record.weight
                 room = self._shrink() == 0
             # Waking the thread for every record would cost more than the record.
-            if idle:
+            if self._asleep:
                 self._start()
         return room
 
@@ -163,6 +162,7 @@ class Writer:
     # The thread
 
     def _start(self) -> None:
+        self._asleep = False
         if self._thread is None and not self._closing:
             self._thread = threading.Thread(target=self._work, name="refdesk-store", daemon=True)
             self._thread.start()
@@ -176,9 +176,11 @@ class Writer:
     def _work(self) -> None:
         while True:
             with self._state:
+                self._asleep = True
                 self._state.wait_for(
                     lambda: self._queue or self._ledger.has_pending or self._closing
                 )
+                self._asleep = False
                 if not self._waiting and not self._closing:
                     self._state.wait_for(lambda: self._waiting or self._closing, self._linger_s)
                 if self._gone or not (self._queue or self._ledger.has_pending):
@@ -198,7 +200,7 @@ class Writer:
 
     def _write(self) -> bool:
         """Write the batch in flight, and the ledger; return whether the database refused."""
-        batch = self._inflight
+        batch = list(self._inflight)
         with self._ledger.turn:
             counts = self._ledger.take()
             try:
