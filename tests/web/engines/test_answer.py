@@ -48,9 +48,22 @@ def test_mended(body: bytes, text: str | None) -> None:
     assert decode(body, _Shape).text == text
 
 
+HOSTILE = b'{"text":"' + rb"\"" * 250_000
+"""A string that never ends: looking for its end from every quote would take hours."""
+
+
 @pytest.mark.parametrize(
     "body",
-    [b"", b"{", b"[]", b"{} {}", b'{"rows":"none"}', b"\xff\xfe{\x00}\x00", b"[" * 200_000],
+    [
+        b"",
+        b"{",
+        b"[]",
+        b"{} {}",
+        b'{"rows":"none"}',
+        b"\xff\xfe{\x00}\x00",
+        b"[" * 200_000,
+        HOSTILE,
+    ],
     ids=lambda body: repr(body[:12]),
 )
 def test_unreadable(body: bytes) -> None:
@@ -59,7 +72,7 @@ def test_unreadable(body: bytes) -> None:
         decode(body, _Shape)
 
 
-@settings(max_examples=50)
+@settings(max_examples=25)
 @given(st.recursive(st.none() | st.booleans() | st.floats() | st.text(), st.lists))
 def test_any_json(value: Any) -> None:
     """All that Python's encoder writes, NaN and lone surrogates included, is read."""
@@ -80,6 +93,14 @@ def test_ten_thousand_rows() -> None:
     body = b'{"rows":[' + b",".join([b'{"url":"https://a/"}'] * 10_000) + b"]}"
     items, skipped = collect(decode(body, _Shape).rows, _Row, lambda row: item(url=row.url))
     assert (len(items), skipped) == (MAX_ROWS, 0)
+
+
+def test_flood() -> None:
+    """A flood of rows that are none is not gone through to its end."""
+    body = b'{"rows":[' + b"[]," * 100_000 + b'{"url":"https://a/"}]}'
+    items, skipped = collect(decode(body, _Shape).rows, _Row, lambda row: item(url=row.url))
+    assert items == ()
+    assert skipped == 1_000
 
 
 @pytest.mark.parametrize(

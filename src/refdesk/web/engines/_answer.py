@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Sequence
 from typing import Any, Final, TypeVar
 from urllib.parse import urlsplit
 
@@ -23,6 +23,8 @@ T = TypeVar("T")
 
 MAX_ROWS: Final = 100
 """More rows than any engine is asked for; the rest of a longer list is not read."""
+_MOST_READ: Final = 1_000
+"""So many rows are looked at for good ones: a flood of empty ones must not hold up the server."""
 MAX_TITLE_CHARS: Final = 300
 MAX_CONTENT_CHARS: Final = 8_000
 MAX_ANSWER_CHARS: Final = 4_000
@@ -30,7 +32,9 @@ _MAX_DATE_CHARS: Final = 64
 
 EMPTY: Final = msgspec.Raw(b"null")
 
-_TOKEN: Final = re.compile(r'"(?:[^"\\]|\\.)*"|-?\b(?:Infinity|NaN)\b', re.DOTALL)
+# Possessive, and without need of the closing quote: a hostile body is gone through once.
+_TOKEN: Final = re.compile(r'"(?:[^"\\]++|\\.)*+"?|-?\b(?:Infinity|NaN)\b', re.DOTALL)
+_TO_MEND: Final = re.compile(r"\\u[dD][89a-fA-F]|[\x00-\x1f]")
 _ESCAPE: Final = re.compile(
     r"\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}"
     r"|(\\u[dD][89a-fA-F][0-9a-fA-F]{2})|\\.|[\x00-\x1f]",
@@ -93,7 +97,7 @@ def item(
 
 
 def collect(
-    raws: Iterable[msgspec.Raw] | None, shape: type[T], make: Callable[[T], ResultItem | None]
+    raws: Sequence[msgspec.Raw] | None, shape: type[T], make: Callable[[T], ResultItem | None]
 ) -> tuple[tuple[ResultItem, ...], int]:
     """
     Return the usable rows in the vendor's order, at most `MAX_ROWS`, and how many were not.
@@ -105,7 +109,7 @@ def collect(
     """
     items: list[ResultItem] = []
     skipped = 0
-    for raw in raws or ():
+    for raw in (raws or ())[:_MOST_READ]:
         row = part(raw, shape)
         made = make(row) if row is not None else None
         if made is None:
@@ -145,7 +149,9 @@ def _mended(body: bytes) -> str:
 
 def _mended_token(match: re.Match[str]) -> str:
     token = match[0]
-    return _ESCAPE.sub(_mended_escape, token) if token.startswith('"') else "null"
+    if not token.startswith('"'):
+        return "null"
+    return _ESCAPE.sub(_mended_escape, token) if _TO_MEND.search(token) else token
 
 
 def _mended_escape(match: re.Match[str]) -> str:
