@@ -14,12 +14,20 @@ from refdesk.wires.responses.items import fields
 from refdesk.wires.sse import Decoder, Event, encode
 from refdesk.wires.unfinished import closing
 
-_END: Final = re.compile(
-    rb"(?:^|[\r\n])(?:event:[ ]?(?:response\.(?:completed|incomplete|failed)|error)(?=[\r\n]|\Z)"
+_TERMINAL: Final = re.compile(
+    rb"event:[ ]?(?:response\.(?:completed|incomplete|failed)|error)(?=[\r\n]|\Z)"
     rb'|data:[ ]?\{\s*"type"\s*:\s*"(?:response\.(?:completed|incomplete|failed)|error)"'
-    rb'|data:[^\r\n]{1,200}?"type"\s*:\s*"response\.(?:completed|incomplete|failed)")'
+    rb'|data:[^\r\n]{1,200}?"type"\s*:\s*"response\.(?:completed|incomplete|failed)"'
 )
-_AFTER: Final = re.compile(rb"(?:\s|(?<=[\r\n])(?::[^\r\n]*|data:[ ]?\[DONE\]))+\Z")
+_SIGNS: Final = (
+    b"response.completed",
+    b"response.incomplete",
+    b"response.failed",
+    b"event: error",
+    b"event:error",
+    b'"type":"error"',
+    b'"type": "error"',
+)
 _OF_RESPONSE: Final = re.compile(rb'"(?:parallel_tool_calls|tool_choice|truncation|usage)"\s*:')
 _BEGUN: Final = re.compile(rb'"usage"\s*:\s*null|"status"\s*:\s*"in_progress"')
 _SEQUENCE: Final = re.compile(rb'"sequence_number"\s*:\s*(\d{1,15})(?!\d)')
@@ -34,18 +42,35 @@ def is_complete(tail: bytes) -> bool:
 
     The event may be longer than the tail: then its own last fields tell.
     """
-    tail = _AFTER.sub(b"", tail)
-    at = -1
-    for match in _END.finditer(tail):
-        at = match.start()
-    if at >= 0:
-        return _whole(tail[at:].lstrip(b"\r\n"))
+    if any(_ends(tail, sign) for sign in _SIGNS):
+        return True
+    tail = _without_trailers(tail)
     if _BOUNDARY.search(tail) or tail.startswith((b"event:", b"data:", b"\xef\xbb\xbf")):
         return False
     # The rest of one event.  Only a response has these fields, and one that has just begun has
     # used nothing and said nothing.
     begun = _BEGUN.search(tail) is not None and b'"output_text"' not in tail
     return tail.endswith(b"}") and _OF_RESPONSE.search(tail) is not None and not begun
+
+
+def _ends(tail: bytes, sign: bytes) -> bool:
+    """Whether a whole event that is terminal bears this sign; the text of an answer may too."""
+    at = len(tail)
+    while (at := tail.rfind(sign, 0, at)) >= 0:
+        line = max(tail.rfind(b"\n", 0, at), tail.rfind(b"\r", 0, at)) + 1
+        if _TERMINAL.match(tail, line):
+            return _whole(tail[line:])
+    return False
+
+
+def _without_trailers(tail: bytes) -> bytes:
+    """Take off what may follow the last event: blank lines, comments, ``[DONE]``."""
+    while True:
+        tail = tail.rstrip()
+        line = tail[max(tail.rfind(b"\n"), tail.rfind(b"\r")) + 1 :]
+        if line not in (b"data: [DONE]", b"data:[DONE]") and not line.startswith(b":"):
+            return tail
+        tail = tail[: -len(line)]
 
 
 def broken_stream(head: bytes, tail: bytes, message: str) -> bytes:
