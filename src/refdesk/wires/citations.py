@@ -17,7 +17,7 @@ from refdesk.http import normal_url
 
 _URL: Final = r"https?://[^\s<>\"'`\[\]【】()]*(?:\([^\s<>\"'`()]*\)[^\s<>\"'`\[\]【】()]*)*"
 _MARK: Final = re.compile(
-    r"(?P<code>`+)(?:(?!(?P=code)).)*?(?P=code)"
+    r"(?P<code>(?<!`)`++)(?:(?!(?<!`)(?P=code)(?!`)).)*+(?P=code)(?!`)"
     rf"|\(?(?P<link>\[(?:[^\[\]]|\[[^\[\]]*\])*\]\((?P<target>{_URL})[^()\n]*\))\)?"
     r"|(?P<numbers>\[\d{1,3}(?:\s*[,;]\s*\d{1,3})*\]|【\d{1,3}[^】\n]{0,20}】)"
     rf"|(?P<bare>{_URL})"
@@ -27,6 +27,7 @@ _UNFINISHED: Final = re.compile(
     r"|\(?\[(?:[^\[\]]|\[[^\[\]]*\])*\](?:\((?:[^()]|\([^()]*\))*(?:\([^()]*)?\)?)?$"
     r"|【[^】]*$"
     r"|https?://[^\s<>\"'`]*$"
+    r"|h(?:t(?:t(?:p(?:s?(?::/?)?)?)?)?)?$"
 )
 _AFTER_URL: Final = ".,;:!?*_~"
 _LOOK_AHEAD: Final = 2
@@ -95,11 +96,14 @@ class CitationFinder:
             certain = min(certain, self._open_tick())
             if unfinished := _UNFINISHED.search(self._line, self._done):
                 certain = min(certain, unfinished.start())
+        settled = max(certain, self._done)
         for match in _MARK.finditer(self._line, self._done):
             if match.end() > certain:
+                settled = min(settled, match.start())
                 break
-            self._done = match.end()
             found += self._cited(match)
+        # What is no marker by now, and no start of one, is not looked at again.
+        self._done = settled
         if not final and len(self._line) - self._done > _LONGEST_LINE:
             self._done = len(self._line) - _LONGEST_LINE // 2
         return found

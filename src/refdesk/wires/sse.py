@@ -47,12 +47,11 @@ class Decoder:
         buffer = self._buffer + data if self._buffer else data
         start = 0
         at = max(0, self._searched - 3)
-        while match := _END.search(buffer, at):
-            # A carriage return at the very end may be half of a line end.
-            if match.end() == len(buffer) and buffer.endswith(b"\r"):
-                break
-            yield _event(buffer[start : match.end()])
-            start = at = match.end()
+        # Nearly all upstreams end lines with a line feed alone, which is found without a pattern.
+        find = _first_end if b"\r" in buffer else _first_plain_end
+        while (end := find(buffer, at)) > 0:
+            yield _event(buffer[start:end])
+            start = at = end
         self._buffer = buffer[start:]
         self._searched = len(self._buffer)
         if len(self._buffer) > MAX_EVENT_BYTES:
@@ -67,10 +66,24 @@ class Decoder:
         return _event(rest) if rest.strip() else None
 
 
+def _first_plain_end(buffer: bytes, at: int) -> int:
+    found = buffer.find(b"\n\n", at)
+    return found + 2 if found >= 0 else -1
+
+
+def _first_end(buffer: bytes, at: int) -> int:
+    match = _END.search(buffer, at)
+    # A carriage return at the very end may be half of a line end.
+    if match is None or (match.end() == len(buffer) and buffer.endswith(b"\r")):
+        return -1
+    return match.end()
+
+
 def _event(raw: bytes) -> Event:
     name = ""
     data: list[bytes] = []
-    for line in _LINE.split(raw.removeprefix(_BOM)):
+    text = raw.removeprefix(_BOM)
+    for line in _LINE.split(text) if b"\r" in text else text.split(b"\n"):
         field, _, value = line.partition(b":")
         value = value.removeprefix(b" ")
         if field == b"data":
