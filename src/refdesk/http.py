@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Final
 from urllib.parse import urlsplit, urlunsplit
 
@@ -48,6 +49,8 @@ class HttpResponse:
 _TRACKING: Final = re.compile(r"^(utm_\w+|gclid|fbclid|msclkid|yclid|mc_[ce]id|igshid|ref_src)$")
 
 
+# The same URLs come by several times on their way through a request, and on later ones.
+@lru_cache(maxsize=2048)
 def normal_url(url: str) -> str:
     """
     Return the form of a URL under which two spellings of one page are equal.
@@ -67,6 +70,7 @@ def normal_url(url: str) -> str:
     return urlunsplit((parts.scheme.lower(), host + port, parts.path.rstrip("/"), query, ""))
 
 
+@lru_cache(maxsize=2048)
 def is_web_url(url: str) -> bool:
     """Whether this is an http or https URL with a host and no user name, fit for a link."""
     if len(url) > MAX_URL_CHARS or _NOT_IN_URL.search(url):

@@ -7,7 +7,6 @@ from dataclasses import dataclass, field, replace
 from typing import Final
 
 from refdesk.errors import EngineError
-from refdesk.http import normal_url
 from refdesk.types import Attempt, ResultItem, WebPage, WebQuery
 from refdesk.web.engines import BaseEngine
 from refdesk.web.filters import Domains, clean, tidy
@@ -114,7 +113,7 @@ def _amiss(pages: Sequence[WebPage | EngineError], engine: BaseEngine) -> list[s
                 "the pages before it are used"
             )
             continue
-        urls = {normal_url(item.url) for item in page.items}
+        urls = {item.url for item in page.items}
         if number > 1 and urls and urls <= seen:
             notices.append(f"page {number} of engine {engine.name!r} only repeated earlier rows")
         seen |= urls
