@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import socket
+import tracemalloc
 from collections.abc import Callable, Coroutine
 from typing import Any
 
@@ -387,6 +388,24 @@ async def test_a_slow_reader_slows_the_server(client: UpstreamClient) -> None:
             size += len(chunk)
         assert size == total
         assert client.idle_connections == 1
+
+
+@pytest.mark.parametrize("whole", [True, False])
+async def test_tiny_chunks_take_no_room(client: UpstreamClient, whole: bool) -> None:
+    """A body in chunks of two bytes takes little more memory than its bytes."""
+    total = 400_000
+    block = b"2\r\nab\r\n" * 1000
+    script = [REQUEST, CHUNKED, *[block] * (total // 2000), b"0\r\n\r\n", STALL]
+    async with ScriptedServer(script) as server:
+        tracemalloc.start()
+        try:
+            reply = await client.send(at(server), POST, b"", whole=whole)
+            body = reply.body or await reply.read()
+            peak = tracemalloc.get_traced_memory()[1]
+        finally:
+            tracemalloc.stop()
+        assert body == b"ab" * (total // 2)
+        assert peak < 8 * total
 
 
 async def test_a_stream_left_early_is_closed(client: UpstreamClient) -> None:

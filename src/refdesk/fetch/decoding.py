@@ -31,8 +31,7 @@ class BodyDecoder:
     def __init__(self, encoding: str, cap: int) -> None:
         self._cap = cap
         self._raw = 0
-        self._size = 0
-        self._parts: list[bytes] = []
+        self._body = bytearray()
         self._undecided: bytes | None = None
         name = encoding.strip().lower()
         if name in ("", "identity"):
@@ -53,17 +52,15 @@ class BodyDecoder:
             raise TooLong
         if self._inflate is not None:
             data = self._decode(data)
-        self._size += len(data)
-        if self._size > self._cap:
+        if len(self._body) + len(data) > self._cap:
             raise TooLong
-        if data:
-            self._parts.append(data)
+        self._body += data
 
     def finish(self) -> bytes:
         """Return the whole body; BadEncoding if the encoded data ended too early."""
         if self._inflate is not None and self._raw and not self._inflate.eof:
             raise BadEncoding("its compressed data ends too early")
-        return b"".join(self._parts)
+        return bytes(self._body)
 
     def _decode(self, data: bytes) -> bytes:
         if self._undecided is not None:
@@ -78,7 +75,7 @@ class BodyDecoder:
         if self._inflate.eof:
             raise BadEncoding("more follows after its compressed data")
         try:
-            out = self._inflate.decompress(data, self._cap - self._size + 1)
+            out = self._inflate.decompress(data, self._cap - len(self._body) + 1)
         except zlib.error:
             raise BadEncoding("its compressed data is damaged") from None
         if self._inflate.unused_data:

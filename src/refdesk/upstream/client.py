@@ -108,14 +108,24 @@ class UpstreamClient:
                 port and remedy, and holds nothing of the request.
         """
         connection = self._take(origin)
-        if connection is not None:
+        fresh = connection is None
+        while True:
+            if connection is None:
+                connection, fresh = await self._connect(origin), True
+            reply = connection.begin(head, body, whole, max_bytes)
             try:
-                return await _exchange(connection, head, body, whole, max_bytes)
+                if len(body) > PIECE:
+                    await connection.upload(body)
+                await reply.ready()
             except UpstreamError:
-                if not connection.unheard:
+                if fresh or not connection.unheard:
                     raise
-        connection = await self._connect(origin)
-        return await _exchange(connection, head, body, whole, max_bytes)
+                connection = None
+            except BaseException:
+                reply.close()
+                raise
+            else:
+                return reply
 
     async def close(self) -> None:
         """Close all connections, and return when they are closed; requests under way fail."""
@@ -243,20 +253,6 @@ class UpstreamClient:
             self._ssl_context = ssl.create_default_context()
             self._ssl_context.set_alpn_protocols(["http/1.1"])
         return self._ssl_context
-
-
-async def _exchange(
-    connection: Connection, head: bytes, body: bytes, whole: bool, max_bytes: int | None
-) -> Reply:
-    reply = connection.begin(head, body, whole, max_bytes)
-    try:
-        if len(body) > PIECE:
-            await connection.upload(body)
-        await reply.ready()
-    except BaseException:
-        reply.close()
-        raise
-    return reply
 
 
 def _reason(exc: OSError | UnicodeError) -> str:

@@ -50,7 +50,7 @@ class Reply:
         self._done = False
         self._error: UpstreamError | None = None
         self._waiter: asyncio.Future[None] | None = None
-        self._chunks: list[bytes] = []
+        self._chunks: list[bytes | bytearray] = []
         self._held = 0
         self._received = 0
 
@@ -94,10 +94,7 @@ class Reply:
             except asyncio.CancelledError:
                 self.close()
                 raise
-        chunks = self._chunks
-        data = chunks[0] if len(chunks) == 1 else b"".join(chunks)
-        self._chunks = []
-        self._held = 0
+        data = self._take()
         if not self._done:
             self._connection.consumed(self)
         return data
@@ -118,6 +115,19 @@ class Reply:
             self._error = UpstreamError("the answer was closed before its end", fault="cut")
             self._connection.drop()
         self._wake()
+
+    def _take(self) -> bytes:
+        chunks, self._chunks, self._held = self._chunks, [], 0
+        # Joined or converted, but not copied where one chunk is all there is.
+        return bytes(chunks[0]) if len(chunks) == 1 else b"".join(chunks)
+
+    def _gather(self) -> None:
+        """Make one of many chunks: an object for every two bytes would take twenty times more."""
+        first, *rest = self._chunks
+        if not isinstance(first, bytearray):
+            first = bytearray(first)
+        first += b"".join(rest)
+        self._chunks = [first]
 
     def _wake(self) -> None:
         waiter = self._waiter
