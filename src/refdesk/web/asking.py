@@ -11,6 +11,7 @@ import time
 from collections.abc import Callable, Sequence
 from typing import Final, Protocol
 
+from refdesk.clock import now
 from refdesk.errors import EngineError, EngineTimeout
 from refdesk.http import HttpRequest, HttpResponse
 from refdesk.types import WebPage, WebQuery
@@ -180,11 +181,11 @@ class Asking:
             if error.outcome in _NOT_BILLED:
                 self.calls -= 1
             raise
-        return engine.parse_response(response)
+        return engine.page(query, response)
 
     def _planned(self, query: WebQuery, number: int) -> list[WebQuery]:
         try:
-            plan = self._engine.plan(query, number)
+            plan = self._engine.plan(query, number, today=now().date())
         except Exception as error:
             raise self._failed(error) from error
         if not plan:
