@@ -73,11 +73,14 @@ class Judge:
         ):
             return stream.get_final_completion().to_dict()
 
-    def chunks(self, body: bytes) -> list[dict[str, Any]]:
-        """Read a stream chunk by chunk; raises what the SDK raises."""
+    def chunks(self, body: bytes, seen: list[dict[str, Any]] | None = None) -> list[dict[str, Any]]:
+        """Read a stream chunk by chunk into a list; raises what the SDK raises."""
+        seen = [] if seen is None else seen
         with self._client(body, "text/event-stream") as client:
             stream = client.chat.completions.create(model="m", messages=MESSAGES, stream=True)
-            return [chunk.to_dict() for chunk in stream]
+            for chunk in stream:
+                seen.append(chunk.to_dict())
+        return seen
 
 
 @pytest.fixture

@@ -502,3 +502,16 @@ class TestUnread:
         assert broken_stream(whole, whole + b": PROC", "it broke") == b"\n\n" + error("it broke")
         with pytest.raises(openai.APIError, match="it broke"):
             judge.chunks(whole + b": PROC" + broken_stream(whole, whole + b": PROC", "it broke"))
+
+    @pytest.mark.parametrize("cut", range(1, 150, 4))
+    def test_half_a_chunk_says_nothing(self, cut: int, judge: Any) -> None:
+        """A chunk cut anywhere is closed so that the SDK reads the error, and no made-up word."""
+        whole = chunk({"content": "x"})
+        text = json.dumps({**HEAD, "choices": [{"finish_reason": "stop", "delta": {"x": "北\n"}}]})
+        half = (b"data: " + text.replace("\\u5317", "北").encode())[:-cut]
+        seen: list[Any] = []
+
+        with pytest.raises(openai.APIError, match="it broke"):
+            judge.chunks(whole + half + broken_stream(whole, whole + half, "it broke"), seen)
+
+        assert [c["choices"] for c in seen[1:]] in ([], [[]])
