@@ -142,6 +142,8 @@ class ChatRewriter:
                 continue  # OpenRouter sends a choice's last chunk twice, then with the usage
             if (delta := choice.delta) is not None:
                 told.hear(delta.content, choice.text)
+            if not choice.finish_reason and choice.annotations is None:
+                continue
             own = annotation_list(choice.annotations)
             if choice.finish_reason:
                 told.finished = True
