@@ -210,3 +210,10 @@ class Make:
 def make() -> Make:
     """What makes records."""
     return Make()
+
+
+@pytest.fixture(scope="session")
+def child_environment(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
+    """What child processes inherit: they share compiled modules, so that only the first is slow."""
+    kept = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
+    return kept | {"PYTHONPYCACHEPREFIX": str(tmp_path_factory.mktemp("compiled"))}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import subprocess
 from pathlib import Path
@@ -43,7 +44,7 @@ def test_refused(filled: Path, sqlite_place, damage) -> None:
     """A damaged file is refused with the command that saves what can be read; it stays as it is."""
     damage(filled)
     before = filled.read_bytes()
-    with pytest.raises(StoreError, match=r"is damaged: .*sqlite3 .* \.recover \|"):
+    with pytest.raises(StoreError, match=r"is damaged: .*sqlite3 .* \.dump \|"):
         sqlite_place.open()
     assert filled.read_bytes() == before
 
@@ -81,8 +82,6 @@ def test_empty_file(sqlite_place) -> None:
 
 def test_key_file_draft_left_behind(tmp_path: Path) -> None:
     """A draft of a key file that a crash left behind is no hindrance."""
-    import os
-
     (tmp_path / f"store.key.{os.getpid()}.new").write_text("half a k")
     with Store.open(f"sqlite:///{tmp_path / 'refdesk.db'}") as store:
         assert len(store.sealer.key_id) == 8

@@ -7,7 +7,7 @@ from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from refdesk.errors import StoreError
@@ -24,7 +24,6 @@ class Keys(ClientKeys):
 
     def __init__(self) -> None:
         self.away = False
-        self.asked = asyncio.Event()
 
     def snapshot(self, unless=None):
         if self.away:
@@ -74,6 +73,7 @@ def test_junk(ring: KeyRing, presented: str) -> None:
     assert ring.check(presented) is None
 
 
+@settings(deadline=None)
 @given(st.text(), st.sampled_from(["", "rdk_", "rdk_0123456789ab_"]))
 def test_any_text(text: str, prefix: str) -> None:
     """No text but the token is let in."""

@@ -31,10 +31,13 @@ def test_second_server(sqlite_place) -> None:
         lock_server(sqlite_place.data_dir).release()
 
 
-def test_killed_server(tmp_path) -> None:
+def test_killed_server(tmp_path, child_environment) -> None:
     """The lock of a server that was killed is free at once."""
     with subprocess.Popen(
-        [sys.executable, "-c", HOLD, str(tmp_path)], stdin=subprocess.PIPE, stdout=subprocess.PIPE
+        [sys.executable, "-c", HOLD, str(tmp_path)],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        env=child_environment,
     ) as child:
         assert child.stdout is not None
         assert child.stdout.readline() == b"held\n"

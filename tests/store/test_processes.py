@@ -51,7 +51,7 @@ print("closed", store.writer.dropped, flush=True)
 class Child:
     """A process of its own that does something with a store when told to begin."""
 
-    def __init__(self, task: str, name: str, place) -> None:
+    def __init__(self, task: str, name: str, place, environment) -> None:
         folder = str(place.data_dir) if place.data_dir else "-"
         self.process = subprocess.Popen(
             [sys.executable, "-W", "error", "-c", CHILD, task, name, place.url, folder],
@@ -59,6 +59,7 @@ class Child:
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             text=True,
+            env=environment,
         )
 
     def begin(self) -> None:
@@ -78,12 +79,12 @@ class Child:
 
 
 @pytest.fixture
-def child(place):
+def child(place, child_environment):
     """What starts children on one place, and sees to their end."""
     children: list[Child] = []
 
     def start(task: str, name: str = "a") -> Child:
-        children.append(Child(task, name, place))
+        children.append(Child(task, name, place, child_environment))
         return children[-1]
 
     yield start

@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from refdesk.errors import StoreError
@@ -15,6 +15,7 @@ OLD, NEW = b"o" * 32, b"n" * 32
 SEALER = Sealer([OLD])
 
 
+@settings(deadline=None)
 @given(st.binary(max_size=2000), st.binary(max_size=40))
 def test_round_trip(plaintext: bytes, purpose: bytes) -> None:
     """What was sealed comes back, for the same purpose and no other."""
@@ -24,12 +25,14 @@ def test_round_trip(plaintext: bytes, purpose: bytes) -> None:
     assert SEALER.open(token, purpose + b"x") is None
 
 
+@settings(deadline=None)
 @given(st.text(max_size=300) | st.text(max_size=300).map(lambda text: "rd1." + text))
 def test_foreign_text(text: str) -> None:
     """Text that we did not make opens to nothing, and raises nothing."""
     assert SEALER.open(text, b"row") is None
 
 
+@settings(deadline=None)
 @given(st.data())
 def test_damage(data: st.DataObject) -> None:
     """A token with any one character changed, cut or added opens to nothing."""

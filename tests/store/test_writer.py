@@ -120,7 +120,7 @@ def test_blocked_database(open_desk, make, said) -> None:
     start = time.perf_counter()
     for record in records:
         desk.writer.offer(record)
-    assert time.perf_counter() - start < 2
+    assert time.perf_counter() - start < 10
     assert desk.writer.failing
     assert desk.writer.queued <= 1000 + 500
     refusing.on = False

@@ -103,11 +103,14 @@ def _looks_torn(path: Path) -> bool:
 
 def damaged(path: Path, said: str) -> StoreError:
     """Return the error that says how to get a damaged store back."""
+    # Not `.recover`, which the shell of Debian 12 cannot do; `.dump` goes on after an error, but
+    # says ROLLBACK at its end then.
     old, new = shlex.quote(str(path)), shlex.quote(f"{path}.recovered")
     extra = f"{shlex.quote(f'{path}-wal')} {shlex.quote(f'{path}-shm')}"
     return StoreError(
         f"the store {path} is damaged: {said}.  Put a backup in its place, or save what can be"
-        f" read: sqlite3 {old} .recover | sqlite3 {new} && rm -f {extra} && mv {new} {old}"
+        f" read: sqlite3 {old} .dump | sed 's/^ROLLBACK;.*/COMMIT;/' | sqlite3 {new} &&"
+        f" rm -f {extra} && mv {new} {old}"
     )
 
 

@@ -85,6 +85,7 @@ class Ledger:
         self._lock = threading.Lock()
         self.turn = threading.Lock()
         """Held from `take` to `settle`, and by `load`: neither may see the other half done."""
+        self._newest = date.min
         self._rows: dict[Place, Usage] = {}
         self._by_engine: dict[tuple[date, str], Usage] = {}
         self._by_key: dict[tuple[date, str], Usage] = {}
@@ -177,7 +178,8 @@ class Ledger:
 
     def _change(self, place: Place, by: Usage) -> None:
         day, key_id, engine = place
-        if (day, engine) not in self._by_engine:
+        if day > self._newest:
+            self._newest = day
             self._forget(day - timedelta(days=_KEPT_DAYS))
         self._rows[place] = self._rows.get(place, Usage()) + by
         self._by_engine[day, engine] = self._by_engine.get((day, engine), Usage()) + by

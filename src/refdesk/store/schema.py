@@ -7,6 +7,7 @@ comes second finds the work done.
 
 from __future__ import annotations
 
+import threading
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
@@ -18,6 +19,9 @@ from sqlalchemy import Column, Connection, MetaData, Table, Text, inspect, selec
 from refdesk.errors import StoreError
 from refdesk.store.connection import Database
 from refdesk.store.tables import SCHEMA, VERSION_TABLE, meta, metadata
+
+# Alembic keeps what it is at in a global: one migration at a time, in one process.
+_alembic = threading.Lock()
 
 _version = Table(VERSION_TABLE, MetaData(), Column("version_num", Text))
 
@@ -53,7 +57,8 @@ def bring_up(database: Database, *, upgrade: bool = True) -> str | None:
         _check(database, connection, found, upgrade=upgrade)
         configuration = _configuration()
         configuration.attributes["connection"] = connection
-        command.upgrade(configuration, "head")
+        with _alembic:
+            command.upgrade(configuration, "head")
         put_meta(database, connection, "written_by", refdesk_version())
     return found
 
