@@ -15,7 +15,7 @@ from recorded import recording
 from refdesk.errors import UpstreamError
 from refdesk.wires import sse
 from refdesk.wires.base import GatewaySearch
-from refdesk.wires.chat import attach_search, broken_stream, is_complete, rewriter
+from refdesk.wires.chat import attach_search, is_complete, rewriter
 from refdesk.wires.document import Document
 
 MINI = "openai-chat/stream-search-preview-mini/response.sse"
@@ -452,66 +452,3 @@ class TestEndings:
             rewriting.feed(chunk({"content": "x"}) + b"data: " + b"y" * 300)
 
         assert rewriting.fail("too long") == chunk({"content": "x"}) + error("too long")
-
-
-class TestUnread:
-    """Streams that pass through unread: did they end, and how else are they ended."""
-
-    @pytest.mark.parametrize(
-        "tail",
-        [
-            recording(MINI),
-            recording(MINI)[-700:],
-            recording(MINI).rstrip(),
-            recording(MINI).removesuffix(DONE),
-            recording(MINI).removesuffix(DONE).rstrip(),
-            recording(USAGE).removesuffix(DONE),
-            recording(ANNOTATED)[-3000:],
-            recording(MINI).replace(b"\n", b"\r\n"),
-            recording(MINI) + b": bye\n\n",
-            b"data:[DONE]",
-        ],
-    )
-    def test_complete(self, tail: bytes) -> None:
-        """With [DONE], or without it after the last finish_reason."""
-        assert is_complete(tail)
-        assert broken_stream(b"", tail, "no") == b""
-
-    @pytest.mark.parametrize(
-        "tail",
-        [
-            b"",
-            b": OPENROUTER PROCESSING\n\n",
-            recording(MINI)[:700],
-            recording(MINI)[-1500:-300],
-            recording(USAGE).removesuffix(DONE)[:-9],
-            chunk({}, "stop") + chunk({"content": "x"}, index=1),
-            b'data: {"choices":[{"delta":{"content":"data: [DONE]',
-        ],
-    )
-    def test_broken(self, tail: bytes) -> None:
-        """A stream without an end is not taken for one, and is told to be broken."""
-        assert not is_complete(tail)
-        assert broken_stream(b"", tail, "it broke").endswith(error("it broke"))
-
-    def test_the_error_is_an_event_of_its_own(self, judge: Any) -> None:
-        """After whole events it follows at once; a cut event is closed first."""
-        whole = chunk({"content": "x"})
-
-        assert broken_stream(whole, whole, "it broke") == error("it broke")
-        assert broken_stream(whole, whole + b": PROC", "it broke") == b"\n\n" + error("it broke")
-        with pytest.raises(openai.APIError, match="it broke"):
-            judge.chunks(whole + b": PROC" + broken_stream(whole, whole + b": PROC", "it broke"))
-
-    @pytest.mark.parametrize("cut", range(1, 150, 4))
-    def test_half_a_chunk_says_nothing(self, cut: int, judge: Any) -> None:
-        """A chunk cut anywhere is closed so that the SDK reads the error, and no made-up word."""
-        whole = chunk({"content": "x"})
-        text = json.dumps({**HEAD, "choices": [{"finish_reason": "stop", "delta": {"x": "北\n"}}]})
-        half = (b"data: " + text.replace("\\u5317", "北").encode())[:-cut]
-        seen: list[Any] = []
-
-        with pytest.raises(openai.APIError, match="it broke"):
-            judge.chunks(whole + half + broken_stream(whole, whole + half, "it broke"), seen)
-
-        assert [c["choices"] for c in seen[1:]] in ([], [[]])

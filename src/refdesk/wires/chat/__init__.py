@@ -7,6 +7,7 @@ search shows only as ``url_citation`` annotations, and clients do not send those
 
 from __future__ import annotations
 
+from refdesk.wires.chat.ending import broken_stream, is_complete
 from refdesk.wires.chat.history import find_marks, restore
 from refdesk.wires.chat.request import (
     conversation,
@@ -16,7 +17,7 @@ from refdesk.wires.chat.request import (
     strip_search_tool,
 )
 from refdesk.wires.chat.response import attach_search
-from refdesk.wires.chat.stream import broken_stream, is_complete, rewriter
+from refdesk.wires.chat.stream import rewriter
 from refdesk.wires.openai_error import error_body
 
 __all__ = [
