@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from typing import Any
 
 import openai
@@ -33,40 +34,40 @@ def error(message: str) -> bytes:
 @pytest.mark.parametrize(
     "tail",
     [
-        recording(MINI),
-        recording(MINI)[-700:],
-        recording(MINI).rstrip(),
-        recording(MINI).removesuffix(DONE),
-        recording(MINI).removesuffix(DONE).rstrip(),
-        recording(USAGE).removesuffix(DONE),
-        recording(ANNOTATED)[-3000:],
-        recording(MINI).replace(b"\n", b"\r\n"),
-        recording(MINI) + b": bye\n\n",
-        b"data:[DONE]",
+        lambda: recording(MINI),
+        lambda: recording(MINI)[-700:],
+        lambda: recording(MINI).rstrip(),
+        lambda: recording(MINI).removesuffix(DONE),
+        lambda: recording(MINI).removesuffix(DONE).rstrip(),
+        lambda: recording(USAGE).removesuffix(DONE),
+        lambda: recording(ANNOTATED)[-3000:],
+        lambda: recording(MINI).replace(b"\n", b"\r\n"),
+        lambda: recording(MINI) + b": bye\n\n",
+        lambda: b"data:[DONE]",
     ],
 )
-def test_complete(tail: bytes) -> None:
+def test_complete(tail: Callable[[], bytes]) -> None:
     """With [DONE], or without it after the last finish_reason."""
-    assert is_complete(tail)
-    assert broken_stream(b"", tail, "no") == b""
+    assert is_complete(tail())
+    assert broken_stream(b"", tail(), "no") == b""
 
 
 @pytest.mark.parametrize(
     "tail",
     [
-        b"",
-        b": OPENROUTER PROCESSING\n\n",
-        recording(MINI)[:700],
-        recording(MINI)[-1500:-300],
-        recording(USAGE).removesuffix(DONE)[:-9],
-        chunk({}, "stop") + chunk({"content": "x"}, index=1),
-        b'data: {"choices":[{"delta":{"content":"data: [DONE]',
+        lambda: b"",
+        lambda: b": OPENROUTER PROCESSING\n\n",
+        lambda: recording(MINI)[:700],
+        lambda: recording(MINI)[-1500:-300],
+        lambda: recording(USAGE).removesuffix(DONE)[:-9],
+        lambda: chunk({}, "stop") + chunk({"content": "x"}, index=1),
+        lambda: b'data: {"choices":[{"delta":{"content":"data: [DONE]',
     ],
 )
-def test_broken(tail: bytes) -> None:
+def test_broken(tail: Callable[[], bytes]) -> None:
     """A stream without an end is not taken for one, and is told to be broken."""
-    assert not is_complete(tail)
-    assert broken_stream(b"", tail, "it broke").endswith(error("it broke"))
+    assert not is_complete(tail())
+    assert broken_stream(b"", tail(), "it broke").endswith(error("it broke"))
 
 
 def test_the_error_is_an_event_of_its_own(judge: Any) -> None:
