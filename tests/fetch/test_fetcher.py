@@ -155,6 +155,9 @@ async def test_engines_that_misbehave(fetcher: Fetcher, script: Any, outcome: st
     async with ScriptedServer(script) as server:
         with pytest.raises(EngineError) as caught:
             await fetch(fetcher, server, timeout_s=timeout_s, headers=(("x-api-key", "canary"),))
+        for _ in range(10):
+            await asyncio.sleep(0)
+        assert fetcher.client.open_connections == 0  # though the server still holds its end
         assert caught.value.outcome == outcome
         assert isinstance(caught.value, EngineTimeout) is (outcome == "timeout")
         assert "engine.test" in str(caught.value)
