@@ -214,6 +214,8 @@ def make() -> Make:
 
 @pytest.fixture(scope="session")
 def child_environment(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
-    """What child processes inherit: they share compiled modules, so that only the first is slow."""
-    kept = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
-    return kept | {"PYTHONPYCACHEPREFIX": str(tmp_path_factory.mktemp("compiled"))}
+    """What child processes inherit; they share compiled modules, where nothing else keeps them."""
+    environment = dict(os.environ)
+    if environment.pop("PYTHONDONTWRITEBYTECODE", None):
+        environment["PYTHONPYCACHEPREFIX"] = str(tmp_path_factory.mktemp("compiled"))
+    return environment
