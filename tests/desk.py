@@ -449,6 +449,7 @@ def config_of(upstream: str, folder: Path, **changes: Any) -> Config:
         "models": {"m": {"upstream": "up"}},
         "engines": {"fake": {"type": "ddgs"}},
         "default_model": "m",
+        "gateway": {"search": {"pages_per_query": 1}},
     }
     return Config.model_validate(_merged(base, changes))
 

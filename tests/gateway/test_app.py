@@ -73,7 +73,7 @@ class TestPassedOn:
         field = "input" if wire == "responses" else "messages"
         body = (
             b'{ "zeta" : 18446744073709551617,\t"model": "m" , "' + field.encode() + b'":'
-            b'[{"role":"user","x":1.50,"content":"\\u00e9\\ud83d\\ude00"}],"a":1E5, "z":{"b":null}}\n'
+            b'[{"role":"user","x":1.50,"content":"\\u00e9\\ud83d\\ude00"}],"a":1E5, "z":{}}\n'
         )
         desk.upstream.will(whole(answers(wire)))
 
@@ -109,7 +109,7 @@ class TestPassedOn:
         assert seen.header("x-api-key") == UPSTREAM_KEY
 
     async def test_count_tokens(self, desk: Desk) -> None:
-        """Tokens are counted for what would go to the model: with its name, and without the tool."""
+        """Tokens are counted for what would go to the model: its name, and no tool."""
         desk.upstream.will(whole({"input_tokens": 7}))
 
         response = await desk.post("/v1/messages/count_tokens?beta=true", asks("messages"))

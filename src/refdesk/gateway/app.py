@@ -368,7 +368,7 @@ class _Request:
         if status in (408, 413, 415, 431):
             # What is left of the body is not read.
             headers.append((b"connection", b"close"))
-        await self.client.answer(status, self.head_lines(headers), body)
+        await self.client.refuse(status, self.head_lines(headers), body)
 
 
 def new_request_id() -> str:

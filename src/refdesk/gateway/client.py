@@ -24,6 +24,12 @@ MAX_HEADERS: Final = 200
 BODY_TIMEOUT_S: Final = 60.0
 """For the whole body, once its head is in."""
 PING_EVERY_S: Final = 5.0
+LINGER_S: Final = 2.0
+LINGER_BYTES: Final = 64 * 1024 * 1024
+"""
+A client that still sends its body while we refuse it would see a reset in place of the answer, if
+the connection were closed at once.  So what comes is thrown away for a while.
+"""
 _WATCH_AFTER_S: Final = 0.2
 """Requests that are answered sooner never pay for a watcher."""
 
@@ -48,6 +54,7 @@ class Client:
         "gone",
         "head_sent",
         "request_id",
+        "unread",
     )
 
     def __init__(self, receive: Receive, send: Send) -> None:
@@ -62,6 +69,8 @@ class Client:
         self.gone = False
         """It closed the connection before its answer was complete."""
         self.head_sent = False
+        self.unread = True
+        """The body, or some of it, is still to come."""
 
     async def read_body(self, headers: HeaderList) -> bytes:
         """Return the whole body, or raise WireError: too large, too slow, or encoded."""
@@ -91,6 +100,7 @@ class Client:
         body: bytes = message.get("body", b"")
         if not message.get("more_body"):
             self._check_gone(message)
+            self.unread = False
             if len(body) > MAX_BODY_BYTES:
                 raise _too_large(len(body))
             return body
@@ -105,11 +115,12 @@ class Client:
                     message = await self._receive()
                     self._check_gone(message)
                     part = message.get("body", b"")
+                    self.unread = bool(message.get("more_body"))
                     size += len(part)
                     if size > MAX_BODY_BYTES:
                         raise _too_large(size)
                     parts.append(part)
-                    if not message.get("more_body"):
+                    if not self.unread:
                         return b"".join(parts)
         except TimeoutError:
             raise WireError(
@@ -156,6 +167,27 @@ class Client:
         self.head_sent = True
         await self._send({"type": "http.response.start", "status": status, "headers": headers})
         await self._send({"type": "http.response.body", "body": body})
+
+    async def refuse(self, status: int, headers: HeaderList, body: bytes) -> None:
+        """Send a whole answer, also while the client still sends its body."""
+        if not self.unread:
+            await self.answer(status, headers, body)
+            return
+        headers.append((b"content-length", b"%d" % len(body)))
+        await self.start(status, headers)
+        await self.write(body)
+        await self._linger()
+        await self.end()
+
+    async def _linger(self) -> None:
+        size = 0
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(LINGER_S):
+                while size < LINGER_BYTES:
+                    message = await self._receive()
+                    size += len(message.get("body", b""))
+                    if not message.get("more_body"):
+                        return
 
     async def start(self, status: int, headers: HeaderList) -> None:
         """Send the head of a streamed answer."""
