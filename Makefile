@@ -6,6 +6,9 @@ UV := .tools/bin/uv
 VENV := .venv
 BIN := $(VENV)/bin
 export UV_PYTHON_DOWNLOADS := never
+# Tests start many processes; each would compile everything anew.
+export UV_COMPILE_BYTECODE := 1
+unexport PYTHONDONTWRITEBYTECODE
 
 DEMO_ARGS ?=
 PYTEST_ARGS ?=
