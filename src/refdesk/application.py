@@ -264,25 +264,30 @@ class Application:
 
 
 class _Prices:
-    """What a call to an engine costs, in US dollars."""
+    """The engines whose prices hold now."""
 
     def __init__(self, engines: Mapping[str, BaseEngine]) -> None:
         self.engines = engines
 
-    def of(self, name: str) -> float:
-        engine = self.engines.get(name)
-        if engine is None:
-            return 0.0
-        price = engine.options.price_per_1000
-        return (engine.list_price if price is None else price) / 1000
+
+def price_per_1000(engine: BaseEngine) -> float:
+    """Return what 1,000 calls to an engine cost, in US dollars: as configured, else as listed."""
+    configured = engine.options.price_per_1000
+    return engine.list_price if configured is None else configured
+
+
+def usage_of(attempt: Attempt, engine: BaseEngine | None) -> Usage:
+    """Return what the ledger counts of an engine's attempt; one that is gone costs nothing."""
+    price = price_per_1000(engine) / 1000 if engine else 0.0
+    return Usage(
+        searches=int(attempt.outcome in ("ok", "empty")),
+        calls=attempt.calls,
+        cost_usd=attempt.calls * price,
+    )
 
 
 def _count(store: Store, prices: _Prices, attempt: Attempt) -> None:
-    usage = Usage(
-        searches=int(attempt.outcome in ("ok", "empty")),
-        calls=attempt.calls,
-        cost_usd=attempt.calls * prices.of(attempt.engine),
-    )
+    usage = usage_of(attempt, prices.engines.get(attempt.engine))
     store.writer.offer(LedgerEntry(engine=attempt.engine, usage=usage, key_id=CHARGED_KEY.get()))
 
 

@@ -10,15 +10,16 @@ from __future__ import annotations
 import threading
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from alembic import command
-from alembic.config import Config
-from alembic.script import ScriptDirectory
 from sqlalchemy import Column, Connection, MetaData, Table, Text, inspect, select
 
 from refdesk.errors import StoreError
 from refdesk.store.connection import Database
 from refdesk.store.tables import SCHEMA, VERSION_TABLE, meta, metadata
+
+if TYPE_CHECKING:
+    from alembic.config import Config
 
 # Alembic keeps what it is at in a global: one migration at a time, in one process.
 _alembic = threading.Lock()
@@ -50,6 +51,9 @@ def bring_up(database: Database, *, upgrade: bool = True) -> str | None:
     found = schema_of(database)
     if found == SCHEMA:
         return found
+    # Imported when there is something to do: it takes longer than all else that a command needs.
+    from alembic import command
+
     with database.write() as connection:
         found = _schema_of(connection)  # another process may have been faster
         if found == SCHEMA:
@@ -72,6 +76,8 @@ def _check(database: Database, connection: Connection, found: str | None, *, upg
                 f" ({', '.join(foreign)}); name an empty database in store.url"
             )
         return
+    from alembic.script import ScriptDirectory
+
     known = {
         step.revision for step in ScriptDirectory.from_config(_configuration()).walk_revisions()
     }
@@ -96,6 +102,8 @@ def _schema_of(connection: Connection) -> str | None:
 
 
 def _configuration() -> Config:
+    from alembic.config import Config
+
     configuration = Config()
     # Alembic reads options with %-interpolation; a path may hold a percent sign.
     folder = str(Path(__file__).parent / "migrations").replace("%", "%%")
