@@ -25,7 +25,7 @@ from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 from refdesk.application import Application, open_store
 from refdesk.config import Loaded
 from refdesk.errors import ConfigError, RefdeskError
-from refdesk.gateway.client import MAX_HEADER_BYTES
+from refdesk.gateway.client import LINGER_S, MAX_HEADER_BYTES
 from refdesk.store import lock_server
 
 HEAD_TIMEOUT_S: Final = 10.0
@@ -44,6 +44,7 @@ class GuardedProtocol(HttpToolsProtocol):
 
     _head_timer: asyncio.TimerHandle | None = None
     _head_bytes = 0
+    _refused = False
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         super().connection_made(transport)
@@ -54,16 +55,29 @@ class GuardedProtocol(HttpToolsProtocol):
         super().connection_lost(exc)
 
     def data_received(self, data: bytes) -> None:
+        if self._refused:
+            return
         super().data_received(data)
         if self._head_timer is not None:
             self._head_bytes += len(data)
             if self._head_bytes > MAX_HEADER_BYTES and not self.transport.is_closing():
-                self._stop_timer()
-                self.transport.write(
-                    b"HTTP/1.1 431 Request Header Fields Too Large\r\n"
-                    b"connection: close\r\ncontent-length: 0\r\n\r\n"
-                )
-                self.transport.close()
+                self._refuse(b"431 Request Header Fields Too Large", b"The header is too large.")
+
+    def send_400_response(self, msg: str) -> None:
+        self._refuse(b"400 Bad Request", msg.encode("ascii"))
+
+    def _refuse(self, status: bytes, message: bytes) -> None:
+        """Answer what is no request.  What still comes is thrown away, since closing on it would
+        make the client see a reset in place of the answer."""
+        self._refused = True
+        self.transport.write(
+            b"HTTP/1.1 %b\r\ncontent-type: text/plain; charset=utf-8\r\nconnection: close\r\n"
+            b"content-length: %d\r\n\r\n%b" % (status, len(message), message)
+        )
+        if self.transport.can_write_eof():
+            self.transport.write_eof()
+        self._stop_timer()
+        self._head_timer = self.loop.call_later(LINGER_S, self._too_slow)
 
     def on_message_begin(self) -> None:
         super().on_message_begin()

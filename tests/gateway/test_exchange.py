@@ -384,4 +384,3 @@ def test_one_upstream_call_whatever_happens() -> None:
         book = play(body()) << Search >> outcome << CallUpstream
         book >> UpstreamAnswered(200, MESSAGES_ANSWER) << Answer
         assert sum(isinstance(said, CallUpstream) for said in book.asked) == 1
-

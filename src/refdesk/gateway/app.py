@@ -10,9 +10,11 @@ from __future__ import annotations
 import asyncio
 import os
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Final, Protocol
+
+import structlog
 
 from refdesk.errors import UpstreamError, WireError
 from refdesk.gateway import exchange as x
@@ -25,7 +27,7 @@ from refdesk.gateway.client import (
     Send,
     header,
 )
-from refdesk.gateway.decoding import decoded
+from refdesk.gateway.decoding import decoded, decoded_pieces
 from refdesk.gateway.driver import Driver
 from refdesk.gateway.headers import login_tokens, to_client, to_upstream
 from refdesk.gateway.log import Entry, RequestLog
@@ -49,6 +51,8 @@ _FAULT_END: Final = {
     "bad_response": "upstream_cut",
 }
 
+_log: structlog.stdlib.BoundLogger = structlog.get_logger("refdesk")
+
 
 class Login(Protocol):
     """Who a client is."""
@@ -62,6 +66,8 @@ class Settings:
     """What the configuration says to the gateway itself."""
 
     head_after_s: float = 8.0
+    longest_answer_s: float = 3600.0
+    """No model writes on one answer for longer; an upstream that does is cut off."""
     hide_queries: bool = False
 
 
@@ -148,6 +154,10 @@ class Gateway:
                 command = course.send(answered)
         except StopIteration as end:
             result: x.Answer | x.Relay = end.value
+        except BaseException:
+            if reply is not None:
+                reply.close()
+            raise
         assert reply is not None
         if isinstance(result, x.Answer):
             await request.answer(reply.status, reply.headers, result.body)
@@ -227,11 +237,20 @@ class _Request:
                 raise
             entry.end = "client_disconnected"
             entry.status = entry.status or 499
+        except Exception as exc:
+            # Nothing that a peer sends may lead here; if it does, the client gets its wire's error.
+            entry.error = f"{type(exc).__name__}: a fault of Refdesk, please report it"
+            _log.exception("a request failed", request_id=entry.request_id)
+            if client.head_sent and not client.is_stream:
+                raise
+            await self.refuse(500, f"{entry.error} with the id {entry.request_id}", None)
         finally:
             client.unwatch()
-            await client.stop_pings()
-            entry.total_s = time.perf_counter() - self.started
-            self.gateway.log.add(entry)
+            try:
+                await client.stop_pings()
+            finally:
+                entry.total_s = time.perf_counter() - self.started
+                self.gateway.log.add(entry)
 
     # The upstream
 
@@ -242,12 +261,27 @@ class _Request:
         target = way.line + path + (b"?" + query if query else b"")
         head = target + way.head + to_upstream(self.scope["headers"], self.target.set_headers)
         started = time.perf_counter()
+        limit = self.gateway.settings.longest_answer_s
         try:
-            return await self.gateway.upstream.send(
-                way.origin, head, body, whole=whole, max_bytes=MAX_ANSWER_BYTES if whole else None
-            )
+            async with asyncio.timeout(limit):
+                reply = await self.gateway.upstream.send(
+                    way.origin,
+                    head,
+                    body,
+                    whole=whole,
+                    max_bytes=MAX_ANSWER_BYTES if whole else None,
+                )
+        except TimeoutError:
+            raise _too_long(limit) from None
         finally:
             self.entry.upstream_s = time.perf_counter() - started
+        if reply.status > 599:
+            reply.close()
+            raise UpstreamError(
+                f"the upstream answered with the status {reply.status}, which HTTP does not know",
+                fault="bad_response",
+            )
+        return reply
 
     # The answer
 
@@ -290,6 +324,12 @@ class _Request:
 
     async def relay(self, reply: Reply, rewriter: StreamRewriter | None) -> None:
         """Send a stream on as it comes, or through the rewriter."""
+        try:
+            await self._relay(reply, rewriter)
+        finally:
+            reply.close()
+
+    async def _relay(self, reply: Reply, rewriter: StreamRewriter | None) -> None:
         if reply.status >= 400:
             await self.answer(reply.status, reply.headers, await _read(reply))
             return
@@ -302,6 +342,7 @@ class _Request:
             )
         entry, client = self.entry, self.client
         entry.status = reply.status
+        pieces = decoded_pieces(reply)
         await client.stop_pings()
         if not client.head_sent:
             kept = [
@@ -310,24 +351,27 @@ class _Request:
                 if line[0] not in (b"content-type", b"cache-control", b"x-accel-buffering")
             ]
             await client.start(reply.status, self.head_lines([*STREAM_HEADERS, *kept]))
-        try:
-            if rewriter is None:
-                await self._relay_bytes(reply)
-            else:
-                await self._relay_rewritten(reply, rewriter)
-        finally:
-            reply.close()
+        if rewriter is None:
+            await self._relay_bytes(pieces)
+        else:
+            await self._relay_rewritten(pieces, rewriter)
         await client.end()
 
-    async def _relay_bytes(self, reply: Reply) -> None:
+    async def _relay_bytes(self, pieces: AsyncIterator[bytes]) -> None:
         write = self.client.write
+        limit = self.gateway.settings.longest_answer_s
         head = tail = b""
         try:
-            async for chunk in reply:
-                await write(chunk)
-                if len(head) < _KEPT_BYTES:
-                    head += chunk[: _KEPT_BYTES - len(head)]
-                tail = chunk if len(chunk) >= 4096 else (tail + chunk)[-_KEPT_BYTES:]
+            async with asyncio.timeout(limit):
+                async for chunk in pieces:
+                    await write(chunk)
+                    if len(head) < _KEPT_BYTES:
+                        head += chunk[: _KEPT_BYTES - len(head)]
+                    tail = chunk if len(chunk) >= 4096 else (tail + chunk)[-_KEPT_BYTES:]
+        except TimeoutError:
+            late = _too_long(limit)
+            await self._break(late, self.wire.broken_stream(head, tail, str(late)))
+            return
         except UpstreamError as exc:
             await self._break(exc, self.wire.broken_stream(head, tail, str(exc)))
             return
@@ -337,12 +381,19 @@ class _Request:
             )
             await self._break(fault, self.wire.broken_stream(head, tail, str(fault)))
 
-    async def _relay_rewritten(self, reply: Reply, rewriter: StreamRewriter) -> None:
+    async def _relay_rewritten(
+        self, pieces: AsyncIterator[bytes], rewriter: StreamRewriter
+    ) -> None:
         write = self.client.write
+        limit = self.gateway.settings.longest_answer_s
         try:
-            async for chunk in reply:
-                await write(rewriter.feed(chunk))
-            await write(rewriter.finish())
+            async with asyncio.timeout(limit):
+                async for chunk in pieces:
+                    await write(rewriter.feed(chunk))
+                await write(rewriter.finish())
+        except TimeoutError:
+            late = _too_long(limit)
+            await self._break(late, rewriter.fail(str(late)))
         except UpstreamError as exc:
             await self._break(exc, rewriter.fail(str(exc)))
         self.entry.unknown_citations = rewriter.unknown_citations
@@ -382,6 +433,12 @@ def _concerns_search(body: bytes, way: Way) -> bool:
     if b"web_search" in body or b"rd1." in body or b"srvtoolu_rd" in body or b"ws_rd" in body:
         return True
     return not way.terms.accepts_tool and b"server_tool_use" in body
+
+
+def _too_long(limit: float) -> UpstreamError:
+    return UpstreamError(
+        f"the upstream's answer was not complete after {limit:g} s", fault="timeout"
+    )
 
 
 def _content_type(reply: Reply) -> str:

@@ -53,6 +53,7 @@ class Client:
         "_timer",
         "gone",
         "head_sent",
+        "is_stream",
         "request_id",
         "unread",
     )
@@ -69,6 +70,8 @@ class Client:
         self.gone = False
         """It closed the connection before its answer was complete."""
         self.head_sent = False
+        self.is_stream = False
+        """The head that was sent is that of a stream, so that something can still be said in it."""
         self.unread = True
         """The body, or some of it, is still to come."""
 
@@ -174,7 +177,8 @@ class Client:
             await self.answer(status, headers, body)
             return
         headers.append((b"content-length", b"%d" % len(body)))
-        await self.start(status, headers)
+        self.head_sent = True
+        await self._send({"type": "http.response.start", "status": status, "headers": headers})
         await self.write(body)
         await self._linger()
         await self.end()
@@ -191,7 +195,7 @@ class Client:
 
     async def start(self, status: int, headers: HeaderList) -> None:
         """Send the head of a streamed answer."""
-        self.head_sent = True
+        self.head_sent = self.is_stream = True
         await self._send({"type": "http.response.start", "status": status, "headers": headers})
 
     async def write(self, data: bytes) -> None:
@@ -226,8 +230,10 @@ class Client:
             return
         pinging.cancel()
         if isinstance(pinging, asyncio.Task):
-            with contextlib.suppress(asyncio.CancelledError):
-                await pinging
+            # Waited for, not awaited: our own cancellation must not be taken for the task's.
+            await asyncio.wait((pinging,))
+            if not pinging.cancelled():
+                pinging.exception()  # a write that failed; the next one will tell
 
 
 def header(name: str, value: str) -> tuple[bytes, bytes]:

@@ -187,7 +187,7 @@ async def _refuse(
 ) -> None:
     request_id = new_request_id()
     path = scope["path"]
-    wire: Wire = messages if _speaks_messages(scope) or path.endswith("/messages") else chat
+    wire: Wire = messages if _speaks_messages(scope) or "/messages" in path else chat
     body = wire.error_body(
         str(fault), status=fault.status, param=fault.param, request_id=request_id
     )
