@@ -21,6 +21,8 @@ from refdesk.config.environment import variable
 from refdesk.config.schema import Config
 from refdesk.config.secrets import DEFAULT_KEY
 from refdesk.config.shape import shape
+from refdesk.providers import PROVIDERS
+from refdesk.web.engines import ENGINES, BaseEngine
 
 DOCS = Path(__file__).parent.parent / "docs"
 
@@ -114,8 +116,74 @@ def _default(path: tuple[str, ...], info: Any) -> str:
     return f"`{str(default).lower() if isinstance(default, bool) else default}`"
 
 
+def engine_summary() -> str:
+    """Return a table of all engines: what they honour, and what a call gives and costs."""
+    rows = [
+        "| type | rows a call | pages | honours in the vendor's own syntax | list price per 1,000 |",
+        "| --- | --- | --- | --- | --- |",
+    ]
+    for name in ENGINES.names():
+        engine = ENGINES.get(name)
+        honours = ", ".join(sorted(engine.honours)).replace("_", " ") or "nothing"
+        price = f"${engine.list_price:.2f}" if engine.list_price else "free"
+        pages = "yes" if engine.pages else "no"
+        rows.append(f"| `{name}` | {engine.rows_per_call} | {pages} | {honours} | {price} |")
+    return "\n".join(rows) + "\n"
+
+
+def engine_options() -> str:
+    """Return a heading and a table of options for each engine, less those that all share."""
+    shared = set(BaseEngine.Options.model_fields)
+    parts = ["### All engines\n", *_options(BaseEngine.Options, set())]
+    for name in ENGINES.names():
+        engine = ENGINES.get(name)
+        about = (engine.__doc__ or "").strip().split("\n\n", 1)[0].replace("\n    ", " ")
+        parts += [
+            f"### `{name}`\n",
+            f"{about}\n" if about else "",
+            *_options(engine.Options, shared),
+        ]
+    return "\n".join(parts)
+
+
+def _options(options: type[BaseModel], left_out: set[str]) -> Iterator[str]:
+    fields = {k: v for k, v in options.model_fields.items() if k not in left_out}
+    if not fields:
+        yield "It has no options of its own.\n"
+        return
+    yield "| option | type | default | what it is |"
+    yield "| --- | --- | --- | --- |"
+    for name, info in fields.items():
+        row = (f"`{name}`", _type(info), _default((name,), info), info.description or "")
+        yield "| " + " | ".join(cell.replace("|", "\\|") for cell in row) + " |"
+    yield ""
+
+
+def provider_matrix() -> str:
+    """Return a table of what is known of each provider's own search, with the evidence."""
+    rows = [
+        "| provider | wire | models | evidence |",
+        "| --- | --- | --- | --- |",
+    ]
+    for name in PROVIDERS.names():
+        provider = PROVIDERS.get(name)
+        for rule in provider.hosted:
+            models = rule.models.replace("|", "\\|")
+            rows.append(f"| `{name}` | {rule.wire} | `{models}` | {rule.evidence} |")
+        for wire, evidence in provider.refuses_tool_on.items():
+            rows.append(f"| `{name}` | {wire} | takes no search tool | {evidence} |")
+        if not provider.hosted and not provider.refuses_tool_on:
+            rows.append(
+                f"| `{name}` | – | none known to search here | searched for by the gateway |"
+            )
+    return "\n".join(rows) + "\n"
+
+
 TABLES: dict[str, Callable[[], str]] = {
     "config": config_tables,
+    "engines": engine_summary,
+    "engine-options": engine_options,
+    "providers": provider_matrix,
 }
 """Every table by its name."""
 
