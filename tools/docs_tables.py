@@ -119,7 +119,7 @@ def _default(path: tuple[str, ...], info: Any) -> str:
 def engine_summary() -> str:
     """Return a table of all engines: what they honour, and what a call gives and costs."""
     rows = [
-        "| type | rows a call | pages | honours in the vendor's own syntax | list price per 1,000 |",
+        "| type | rows a call | pages | honours in its vendor's syntax | list price per 1,000 |",
         "| --- | --- | --- | --- | --- |",
     ]
     for name in ENGINES.names():
