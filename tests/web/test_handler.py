@@ -433,10 +433,12 @@ async def test_a_hanging_engine_takes_its_own_time_only() -> None:
 @pytest.mark.parametrize("pages", [1, 2])
 async def test_engine_timeout(pages: int) -> None:
     """One engine that took its own limit, and no other left, is an engine's time-out."""
-    desk = Desk(FakeEngine("main", HANG), engine_timeout_ms=40, budget_ms=60, pages_per_query=pages)
+    desk = Desk(
+        FakeEngine("main", HANG), engine_timeout_ms=40, budget_ms=400, pages_per_query=pages
+    )
     began = time.monotonic()
     assert (await desk.failure()).reason == "engine_timeout"
-    assert time.monotonic() - began < 0.04 + 0.25
+    assert time.monotonic() - began < 0.4 + 0.25
     assert desk.whole()
 
 
@@ -490,12 +492,13 @@ async def test_an_engine_that_will_not_be_cancelled(interval_s: float) -> None:
 
     engine = Stubborn("main")
     engine.min_interval_s = interval_s
-    began = time.monotonic()
-    error = await Desk(engine, engine_timeout_ms=20, budget_ms=30).failure()
-    assert error.reason == "engine_timeout"
-    assert time.monotonic() - began < 0.03 + 0.25
-    freed.set()
-    await settle()
+    try:
+        error = await Desk(engine, engine_timeout_ms=20, budget_ms=500).failure()
+        assert error.reason == "engine_timeout"
+        assert not freed.is_set()
+    finally:
+        freed.set()  # else the loop itself could not end
+        await settle()
 
 
 # Cache and single flight
@@ -606,6 +609,7 @@ async def test_shed_in_the_queue() -> None:
     error = await desk.failure("two")
     assert isinstance(error, SearchShed)
     assert (error.reason, error.attempts) == ("queue_timeout", ())
+    assert error.queue_s >= 0.01
     running.cancel()
     with pytest.raises(asyncio.CancelledError):
         await running

@@ -19,7 +19,7 @@ from refdesk.web.engines import ENGINES, BaseEngine, Engine, LocalEngine
 from refdesk.web.query import without_options
 from refdesk.web.spacing import Spacing
 
-CLEAN_UP_S: Final = 0.15
+CLEAN_UP_S: Final = 0.1
 """How long cancelled calls are waited for: a call that will not end must not hold up the answer."""
 _NOT_BILLED: Final = frozenset({"unreachable", "blocked"})
 

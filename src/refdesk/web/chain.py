@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
-from refdesk.errors import EngineError, SearchError
+from refdesk.errors import EngineError, SearchError, SearchShed
 from refdesk.types import Attempt
 from refdesk.web.asking import Asking, Fetcher, engine_type
 from refdesk.web.cache import Cache
@@ -66,9 +66,13 @@ class Chain:
         """
         attempts: list[Attempt] = []
         queued = 0.0
+        began = self.clock()
         try:
             async with self.limiter.place(within_s=deadline - self.clock()) as queued:
                 found = await self._first(question, engines, deadline, attempts)
+        except SearchShed as shed:
+            shed.queue_s = self.clock() - began  # for nothing
+            raise
         except SearchError as error:
             error.attempts, error.queue_s = tuple(attempts), queued
             raise
