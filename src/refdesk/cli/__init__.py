@@ -19,6 +19,13 @@ from refdesk.errors import RefdeskError
 COMMANDS: Final = {
     "serve": Lazy("refdesk.cli.serve", "Serve the gateway."),
     "check": Lazy("refdesk.cli.check", "Read the configuration and tell all that is wrong."),
+    "doctor": Lazy("refdesk.cli.doctor", "Reach engines, upstreams and store, and tell what ails."),
+    "search": Lazy("refdesk.cli.search", "Search the web from here."),
+    "engines": Lazy("refdesk.cli.engines", "List the search engines, and test one."),
+    "models": Lazy("refdesk.cli.models", "List the models, and explain who searches for one."),
+    "keys": Lazy("refdesk.cli.keys", "Make, list and revoke client keys."),
+    "logs": Lazy("refdesk.cli.logs", "Show what was asked of the gateway."),
+    "migrate": Lazy("refdesk.cli.migrate", "Bring the store up to date."),
     "config": Lazy("refdesk.cli.config", "Show the configuration, its schema, its file."),
 }
 
