@@ -357,6 +357,9 @@ class Complaints(logging.Handler):
         self.said.append(self.format(record))
 
 
+OpenDesk = Callable[..., contextlib.AbstractAsyncContextManager["Desk"]]
+
+
 @dataclass(kw_only=True, slots=True)
 class Desk:
     """A running Refdesk and its peers."""

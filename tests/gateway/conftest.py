@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import AsyncIterator, Callable
-from contextlib import AbstractAsyncContextManager
+from collections.abc import AsyncIterator
 from functools import partial
 from pathlib import Path
 
 import pytest
 import pytest_asyncio
 
-from desk import Desk, open_desk
+from desk import Desk, OpenDesk, open_desk
 from refdesk.store import Store
-
-OpenDesk = Callable[..., AbstractAsyncContextManager[Desk]]
 
 
 @pytest.fixture(scope="session")

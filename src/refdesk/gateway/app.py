@@ -43,6 +43,7 @@ MAX_ANSWER_BYTES: Final = 128 * 1024 * 1024
 """A whole answer is held in memory; a longer one is no answer of a model."""
 _KEPT_BYTES: Final = 64 * 1024
 """Of a stream's two ends, to end it properly if it breaks off."""
+_NOT_COMPLETE: Final = "the upstream ended its stream before the answer was complete"
 _FAULT_STATUS: Final = {"unreachable": 502, "timeout": 504, "cut": 502, "bad_response": 502}
 _FAULT_END: Final = {
     "unreachable": "upstream_unreachable",
@@ -160,6 +161,7 @@ class Gateway:
             raise
         assert reply is not None
         if isinstance(result, x.Answer):
+            request.entry.unknown_citations = result.outcome.unknown_citations
             await request.answer(reply.status, reply.headers, result.body)
         else:
             await request.relay(reply, result.rewriter)
@@ -376,9 +378,7 @@ class _Request:
             await self._break(exc, self.wire.broken_stream(head, tail, str(exc)))
             return
         if not self.wire.is_complete(tail):
-            fault = UpstreamError(
-                "the upstream ended its stream before the answer was complete", fault="cut"
-            )
+            fault = UpstreamError(_NOT_COMPLETE, fault="cut")
             await self._break(fault, self.wire.broken_stream(head, tail, str(fault)))
 
     async def _relay_rewritten(
@@ -386,10 +386,15 @@ class _Request:
     ) -> None:
         write = self.client.write
         limit = self.gateway.settings.longest_answer_s
+        tail = b""
         try:
             async with asyncio.timeout(limit):
                 async for chunk in pieces:
                     await write(rewriter.feed(chunk))
+                    tail = chunk if len(chunk) >= 4096 else (tail + chunk)[-_KEPT_BYTES:]
+                if not self.wire.is_complete(tail):
+                    self.entry.end = "upstream_cut"
+                    self.entry.error = _NOT_COMPLETE
                 await write(rewriter.finish())
         except TimeoutError:
             late = _too_long(limit)

@@ -137,7 +137,13 @@ class Outcome:
     answer: WebAnswer | None = None
     attempts: tuple[Attempt, ...] = ()
     injected_chars: int = 0
+    unknown_citations: int = 0
+    """Markers in a whole answer that name no source."""
     notices: list[str] = field(default_factory=list)
+
+    def count_unknown(self, number: int) -> None:
+        """Count markers that name no source."""
+        self.unknown_citations += number
 
     def header(self) -> str:
         """Return the value of ``x-refdesk-search``."""
@@ -218,6 +224,8 @@ def exchange(
             injected = _inject(document, wire, terms, outcome, sealer, id_, found)
             if injected is not None:
                 document, search = injected
+            else:
+                document = _drop_unwanted_tool(document, wire, terms, outcome)
         else:
             document = _drop_unwanted_tool(document, wire, terms, outcome)
     else:
@@ -232,7 +240,7 @@ def exchange(
     body = reply.body
     if search is not None and reply.status < 400:
         try:
-            body = wire.attach_search(body, search, asked)
+            body = wire.attach_search(body, search, asked, on_unknown=outcome.count_unknown)
         except UpstreamError as exc:
             outcome.notices.append(f"the answer was passed on as it came: {exc}")
     return Answer(body, outcome)

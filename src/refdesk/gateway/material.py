@@ -8,18 +8,15 @@ write its end.
 
 from __future__ import annotations
 
-import re
-import unicodedata
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from refdesk.cleaning import escape, one_line
 from refdesk.types import ResultItem
 
 _TITLE_CHARS: Final = 200
 _DATE_CHARS: Final = 40
-_COMBINING: Final = 3
-"""Marks kept on one letter; more are only ever used to smear a page."""
 
 _OPENING: Final = (
     "These are web search results that were looked up for the user's message above. Use them "
@@ -61,9 +58,9 @@ def render(
         None where not even one result, or the vendor's answer, fits.
     """
     rows = [_row(number, item, max_snippet_chars) for number, item in enumerate(items, 1)]
-    summary = f"{_SUMMARY}\n{clean(answer, 4 * max_snippet_chars)}\n" if answer else ""
+    summary = f"{_SUMMARY}\n{one_line(answer, 4 * max_snippet_chars)}\n" if answer else ""
     label = "search_results_" + marker("\n".join([query, summary, *rows]).encode())
-    head = f"<{label}>\n{_OPENING}\nQuery: {clean(query, 1000)}\n"
+    head = f"<{label}>\n{_OPENING}\nQuery: {one_line(query, 1000)}\n"
     tail = f"\n</{label}>"
     room = max_chars - len(head) - len(tail)
     body: list[str] = []
@@ -83,54 +80,10 @@ def render(
 
 
 def _row(number: int, item: ResultItem, max_snippet_chars: int) -> str:
-    date = f"\nDate: {clean(item.published, _DATE_CHARS)}" if item.published else ""
-    snippet = clean(item.content, max_snippet_chars)
+    date = f"\nDate: {one_line(item.published, _DATE_CHARS)}" if item.published else ""
+    snippet = one_line(item.content, max_snippet_chars)
     return (
-        f"[{number}] {clean(item.title, _TITLE_CHARS)}\nURL: {_escape(item.url)}{date}"
+        f"[{number}] {one_line(item.title, _TITLE_CHARS)}\nURL: {escape(item.url)}{date}"
         + (f"\n{snippet}" if snippet else "")
         + "\n"
     )
-
-
-def clean(text: str | None, max_chars: int) -> str:
-    """
-    Return foreign text as one line that cannot be taken for anything else.
-
-    Controls, invisible characters and stacked marks are out, white space is folded, angle brackets
-    and ampersands are escaped.  The result has at most ``max_chars`` characters.
-    """
-    if not text:
-        return ""
-    # Ten times the room is enough to fill it, and bounds the work on a text of megabytes.
-    folded = " ".join(_visible(text[: 10 * max_chars + 1000]).split())
-    escaped = _escape(folded)
-    if len(escaped) <= max_chars:
-        return escaped
-    cut = escaped[: max_chars - 1]
-    # Not in the middle of an entity.
-    cut = re.sub(r"&[a-z]{0,3}$", "", cut)
-    return cut.rstrip() + "…"
-
-
-def _escape(text: str) -> str:
-    return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
-
-
-def _visible(text: str) -> str:
-    if text.isascii():
-        return text if text.isprintable() else "".join(c if c.isprintable() else " " for c in text)
-    kept: list[str] = []
-    marks = 0
-    for char in unicodedata.normalize("NFC", text):
-        category = unicodedata.category(char)
-        if category in ("Mn", "Me"):
-            marks += 1
-            if marks > _COMBINING or "\ufe00" <= char <= "\ufe0f" or char >= "\U000e0100":
-                continue
-        else:
-            marks = 0
-        if category in ("Cc", "Zl", "Zp"):
-            kept.append(" ")
-        elif category not in ("Cf", "Cs", "Co", "Cn"):
-            kept.append(char)
-    return "".join(kept)

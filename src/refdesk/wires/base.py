@@ -6,7 +6,7 @@ A wire is a package of functions; the package itself is handed over as a `Wire`.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Literal, Protocol
 
@@ -121,7 +121,8 @@ class StreamRewriter(Protocol):
     """How many markers in the model's text named no source."""
 
     def feed(self, data: bytes) -> bytes:
-        """Take the next bytes of the upstream; return what can be sent on."""
+        """Take the next bytes of the upstream; return what can be sent on.  UpstreamError where one
+        event is too long to be held; what stood before it comes out of `fail`."""
 
     def finish(self) -> bytes:
         """Return the rest, after the upstream ended its answer.  An end that the wire does not
@@ -173,9 +174,18 @@ class Wire(Protocol):
 
     # Answers
 
-    def attach_search(self, answer: bytes, search: GatewaySearch, asked: Document) -> bytes:
+    def attach_search(
+        self,
+        answer: bytes,
+        search: GatewaySearch,
+        asked: Document,
+        *,
+        on_unknown: Callable[[int], None] = lambda _: None,
+    ) -> bytes:
         """
         Put the search into a whole answer; ``asked`` is the client's own request.
+
+        ``on_unknown`` is told how many markers in the model's text named no source.
 
         Raises:
             UpstreamError: The answer is not of this wire (``bad_response``).

@@ -13,6 +13,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from recorded import recording
+from refdesk.errors import UpstreamError
 from refdesk.wires import messages, sse
 from refdesk.wires.base import GatewaySearch
 from refdesk.wires.document import Document
@@ -563,7 +564,9 @@ def test_event_without_end(search: GatewaySearch, monkeypatch: pytest.MonkeyPatc
     monkeypatch.setattr(sse, "MAX_EVENT_BYTES", 1000)
     rewriter = messages.rewriter(search, ASKED)
 
-    out = rewriter.feed(BEGIN + b"data: " + b"x" * 2000)
+    with pytest.raises(UpstreamError) as caught:
+        rewriter.feed(BEGIN + b"data: " + b"x" * 2000)
+    out = rewriter.fail(str(caught.value))
 
     assert out.startswith(BEGIN)
     assert "more than 1000 bytes" in events(out)[-1]["error"]["message"]

@@ -8,7 +8,7 @@ offsets.  A text that cites nothing gets no annotation, and no field either.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, Final
 
 import msgspec
@@ -68,7 +68,13 @@ class Citing:
         return annotations
 
 
-def attach_search(answer: bytes, search: GatewaySearch, asked: Document) -> bytes:
+def attach_search(
+    answer: bytes,
+    search: GatewaySearch,
+    asked: Document,
+    *,
+    on_unknown: Callable[[int], None] = lambda _: None,
+) -> bytes:
     """
     Add the citations of a search to a whole answer; without any, return it as it came.
 
@@ -84,6 +90,7 @@ def attach_search(answer: bytes, search: GatewaySearch, asked: Document) -> byte
         ) from exc
     citing = Citing(search, asked)
     edited = [_attach(raw, citing) for raw in choices]
+    on_unknown(citing.unknown)
     if all(new is raw for new, raw in zip(edited, choices, strict=True)):
         return answer
     return bytes(document.replace({"choices": dump(edited)}))

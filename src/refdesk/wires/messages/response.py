@@ -6,13 +6,14 @@ Blocks that stand in the answer are copied as they are; a text block only gets c
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, Final
 
 from msgspec import Raw
 
 from refdesk.errors import UpstreamError, WireError
 from refdesk.wires.base import GatewaySearch
-from refdesk.wires.citations import find
+from refdesk.wires.citations import CitationFinder
 from refdesk.wires.document import Document, dump, elements, is_null, kind, string
 from refdesk.wires.messages.blocks import (
     BOM,
@@ -38,7 +39,13 @@ _ERROR_TYPES: Final = {
 }
 
 
-def attach_search(answer: bytes, search: GatewaySearch, asked: Document) -> bytes:
+def attach_search(
+    answer: bytes,
+    search: GatewaySearch,
+    asked: Document,
+    *,
+    on_unknown: Callable[[int], None] = lambda _: None,
+) -> bytes:
     """
     Put the search into a whole answer: its blocks, its citations, its count.
 
@@ -55,14 +62,18 @@ def attach_search(answer: bytes, search: GatewaySearch, asked: Document) -> byte
     blocks: list[Raw] = []
     shown = [Raw(written(each)) for each in search_blocks(search, direct=calls_directly(asked))]
     leading = True
+    unknown = 0
     for block in old:
         table = opened(block)
         if leading and string(table.get("type")) not in THINKING:
             leading = False
             blocks += shown
-        blocks.append(_with_citations(block, table, search))
+        finder = CitationFinder(search.urls)
+        blocks.append(_with_citations(block, table, search, finder))
+        unknown += finder.unknown
     if leading:
         blocks += shown
+    on_unknown(unknown)
     changes: dict[str, Raw | bytes | None] = {"content": dump(blocks)}
     usage = count_search(document.get("usage"), add=True)
     if usage is not None:
@@ -121,9 +132,11 @@ def _message_blocks(document: Document) -> list[Raw]:
     return elements(content)
 
 
-def _with_citations(block: Raw, table: dict[str, Raw], search: GatewaySearch) -> Raw:
+def _with_citations(
+    block: Raw, table: dict[str, Raw], search: GatewaySearch, finder: CitationFinder
+) -> Raw:
     text = text_of(table)
-    found = find(text, search.urls) if text and search.sources else []
+    found = [*finder.feed(text), *finder.finish()] if text and search.sources else []
     if not found:
         return block
     # The provider's own come first: in a stream they come before the text they belong to.

@@ -41,20 +41,27 @@ class Rewriter:
         """The upstream's numbers, and those we gave instead."""
         self._finders: dict[int, CitationFinder] = {}
         """Of the text blocks that run, by the upstream's number."""
+        self._unsent: list[bytes] = []
         self.unknown_citations = 0
 
     def feed(self, data: bytes) -> bytes:
-        """Take the next bytes of the upstream; return what can be sent on."""
+        """
+        Take the next bytes of the upstream; return what can be sent on.
+
+        Raises:
+            UpstreamError: One event is too long to be held.  What stood before it comes out of
+                `fail`.
+        """
         if self._closed:
             return b""
         out: list[bytes] = []
         try:
             for event in self._decoder.feed(data):
                 out += self._rewrite(event)
-        except UpstreamError as exc:
-            # One event without end.
+        except UpstreamError:
             self._decoder = Decoder()
-            out.append(self.fail(str(exc)))
+            self._unsent = out
+            raise
         return b"".join(out)
 
     def finish(self) -> bytes:
@@ -66,7 +73,7 @@ class Rewriter:
         if self._closed:
             return b""
         self._closed = True
-        out: list[bytes] = []
+        out, self._unsent = self._unsent, []
         rest = self._decoder.finish()
         if rest is not None and (not rest.data or read(rest.data) is not None):
             out += self._rewrite(Event(rest.name, rest.data, rest.raw.rstrip(b"\r\n") + b"\n\n"))

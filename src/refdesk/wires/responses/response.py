@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, Final
 
 from msgspec import Raw
@@ -17,7 +18,13 @@ _ASK_SOURCES: Final = "web_search_call.action.sources"
 _TEXTS_KEPT: Final = 8
 
 
-def attach_search(answer: bytes, search: GatewaySearch, asked: Document) -> bytes:
+def attach_search(
+    answer: bytes,
+    search: GatewaySearch,
+    asked: Document,
+    *,
+    on_unknown: Callable[[int], None] = lambda _: None,
+) -> bytes:
     """
     Put the search into a whole answer; ``asked`` is the client's own request.
 
@@ -34,7 +41,9 @@ def attach_search(answer: bytes, search: GatewaySearch, asked: Document) -> byte
             fault="bad_response",
         )
     dressing = Dressing(search, asked)
-    return bytes(dressing.finished(response))
+    finished = bytes(dressing.finished(response))
+    on_unknown(dressing.unknown)
+    return finished
 
 
 class Dressing:
