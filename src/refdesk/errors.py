@@ -8,6 +8,7 @@ Every error that Refdesk raises on purpose.
     . EngineError          the engine refused, or its answer did not parse
     . EngineTimeout        the engine, or the whole search, ran out of time
     . SearchShed           the limiter was full and the queue time ran out, or memory is short
+  - DelegateError          an assistant or MCP tool that was to do a step did not
   - WireError              a client sent a body that its wire does not allow
   - UpstreamError          the model endpoint could not be reached, or its answer was cut
   - StoreError             the store cannot be opened or used
@@ -133,6 +134,10 @@ class EngineTimeout(EngineError):
 
 class SearchShed(SearchError):
     """The search was not started, because too much is going on already."""
+
+
+class DelegateError(RefdeskError):
+    """An assistant or MCP tool that was to do a step failed, or gave no usable answer."""
 
 
 class WireError(RefdeskError):

@@ -264,6 +264,8 @@ class SearchResult:
     graph_nodes: tuple[GraphNode, ...] = ()
     notices: tuple[str, ...] = ()
     attempts: tuple[Attempt, ...] = ()
+    request_id: str = ""
+    """The request whose numbering the items are in: with an index, it opens one again."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

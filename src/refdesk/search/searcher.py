@@ -1,0 +1,479 @@
+"""
+One searcher for the web, knowledge and databases.
+
+No search raises: what went wrong is the ``error`` of its result, and its slot stays where it was.
+Whatever is found is weighed by who asked, numbered once per request, and can be cited.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import threading
+import time
+import uuid
+from collections import OrderedDict
+from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any, Final, TypedDict, Unpack, cast
+
+from refdesk.clock import now
+from refdesk.config.library import LibrarySection
+from refdesk.search.context import write_context
+from refdesk.search.delegate import Delegate
+from refdesk.search.handler import Handler, HandlerTable, ProgressSender, SearchContext
+from refdesk.search.options import BadOption, RequestLike, read_request
+from refdesk.search.parallel import run_all, run_any, run_race
+from refdesk.search.progress import Progress, read_locale
+from refdesk.search.records import CallRecord, Mode, Recorder
+from refdesk.search.references import (
+    CitationIds,
+    Merge,
+    key_of,
+    merged,
+    numbered,
+    reference_of,
+)
+from refdesk.search.source import SourceSearch
+from refdesk.search.trace import Trace, TraceNode
+from refdesk.telemetry import spans
+from refdesk.types import ReferenceContext, ResultItem, SearchRequest, SearchResult, SearchType
+from refdesk.uses import SearchUses
+
+_REQUESTS_REMEMBERED: Final = 4096
+"""How many requests' numberings are kept: far more than are ever under way at once."""
+
+_log = logging.getLogger(__name__)
+
+
+class CallOptions(TypedDict, total=False):
+    """What may be said about a call as a whole, beside its requests."""
+
+    request_id: str | None
+    """Calls with the same id share one numbering; by default each call has its own."""
+    locale: str | None
+    """The language of progress messages and traces: ``en`` or ``zh``."""
+    progress: ProgressSender | None
+    """Told how it goes; a function or a coroutine function."""
+    identity: Mapping[str, Any] | None
+    """Who asks, for requests that do not say it themselves."""
+    trace: Trace | None
+    """Where to write down what happens."""
+    owner: str | None
+    """Whose records these are: the id of a client key."""
+    incognito: bool
+    """Whether nothing is recorded."""
+
+
+_CALL_OPTIONS: Final = frozenset(CallOptions.__annotations__)
+
+
+class Searcher:
+    """
+    Searches, alone or several at once, and makes references of what was found.
+
+    Args:
+        config: The section ``search``.
+        handlers: Who does each type of search; more may be registered later.
+        uses: Who does each step.
+        delegates: Calls assistants and MCP tools.
+        recorder: Keeps every call.
+        merge: How items of several sources are put in one order.
+        keep_queries: Whether traces and records may hold what was searched for.
+        clock: A monotonic clock, in seconds.
+    """
+
+    def __init__(
+        self,
+        config: LibrarySection | None = None,
+        *,
+        handlers: Iterable[Handler] = (),
+        uses: SearchUses | None = None,
+        delegates: Delegate | None = None,
+        recorder: Recorder | None = None,
+        merge: Merge = "rrf",
+        keep_queries: bool = True,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self.handlers = HandlerTable(handlers)
+        self._recorder = recorder
+        self._merge: Merge = merge
+        self._keep_queries = keep_queries
+        self._clock = clock
+        self._delegates = delegates
+        self._ids: OrderedDict[str, CitationIds] = OrderedDict()
+        self._ids_lock = threading.Lock()
+        self.configure(config or LibrarySection(), uses or SearchUses())
+
+    @property
+    def config(self) -> LibrarySection:
+        """The configuration that holds now."""
+        return self._config
+
+    def configure(self, config: LibrarySection, uses: SearchUses) -> None:
+        """Take in a new configuration; searches under way end under the old one."""
+        self._config = config
+        self._uses = uses
+        self._source = SourceSearch(
+            config,
+            handlers=self.handlers,
+            uses=uses,
+            delegates=self._delegates,
+            merge=self._merge,
+        )
+
+    async def web(self, query: str, **options: Any) -> SearchResult:
+        """
+        Search the web.
+
+        Args:
+            query: What to look for.
+            options: Fields of `SearchRequest` for the web, and `CallOptions`.
+        """
+        return await self._of_type("web", query, options)
+
+    async def kb(self, query: str, **options: Any) -> SearchResult:
+        """Search in collections; see `web`."""
+        return await self._of_type("kb", query, options)
+
+    async def db(self, query: str, **options: Any) -> SearchResult:
+        """Search in a database; see `web`."""
+        return await self._of_type("db", query, options)
+
+    async def search(self, request: RequestLike, **call: Unpack[CallOptions]) -> SearchResult:
+        """Do one search."""
+        results = await self._run("single", [request], call)
+        assert results[0] is not None
+        return results[0]
+
+    async def all(
+        self, requests: Iterable[RequestLike], **call: Unpack[CallOptions]
+    ) -> list[SearchResult]:
+        """Do all searches at once, and wait for all.  Results stand in the requests' order."""
+        results = await self._run("all", list(requests), call)
+        return [result for result in results if result is not None]
+
+    async def any(
+        self, requests: Iterable[RequestLike], **call: Unpack[CallOptions]
+    ) -> list[SearchResult | None]:
+        """
+        Do all searches at once, and return at the first that found something without an error.
+
+        What failed or found nothing before it stays in its slot; what was cancelled is None.
+        """
+        return await self._run("any", list(requests), call)
+
+    async def race(
+        self, requests: Iterable[RequestLike], **call: Unpack[CallOptions]
+    ) -> list[SearchResult | None]:
+        """Do all searches at once, and return at the first that ends, however it ends."""
+        return await self._run("race", list(requests), call)
+
+    def references(
+        self,
+        results: SearchResult | Iterable[SearchResult | None],
+        *,
+        request_id: str | None = None,
+    ) -> ReferenceContext:
+        """
+        Make references of results: each source once, best first, numbered.
+
+        Results of one request keep the numbers that they have.  Results of several requests are
+        numbered anew, from 1, unless ``request_id`` says in whose numbering they are to be.
+        """
+        given = [results] if isinstance(results, SearchResult) else list(results)
+        found = [result for result in given if result is not None]
+        known = {result.request_id for result in found}
+        if request_id is None and len(known) == 1:
+            request_id = known.pop()
+        return self._context(found, request_id)
+
+    async def _of_type(self, kind: str, query: str, options: dict[str, Any]) -> SearchResult:
+        call = {name: options.pop(name) for name in list(options) if name in _CALL_OPTIONS}
+        said = options.get("type", kind)
+        error = "" if said == kind else f"this is a {kind} search, but its type is {said!r}"
+        request = {**options, "query": query, "type": kind}
+        results = await self._run("single", [request], call, error)
+        assert results[0] is not None
+        return results[0]
+
+    async def _run(
+        self,
+        mode: Mode,
+        requests: Sequence[RequestLike],
+        options: Mapping[str, Any],
+        error: str = "",
+    ) -> list[SearchResult | None]:
+        call = _read_call(mode, options, self._clock)
+        slots = [self._read(request, call, error or call.error) for request in requests]
+        if not slots:
+            return []
+        started, started_at = self._clock(), now()
+        node = call.trace.node()
+        with spans.span(
+            spans.SEARCH, {spans.MODE: mode, spans.REQUEST_ID: call.request_id}
+        ) as span:
+            self._begin(node, slots)
+            await call.progress.started()
+            try:
+                results = await self._results(slots, node, call)
+            except BaseException:
+                _cancel(node)
+                raise
+            results = self._number(results, call.request_id)
+            ended = [result for result in results if result is not None]
+            count = len({item.index for result in ended for item in result.items})
+            duration_ms = (self._clock() - started) * 1000
+            _finish(node, ended, count)
+            span.set_attribute(spans.RESULTS, count)
+        if self._recorder is not None and not call.incognito:
+            record = CallRecord(
+                request_id=call.request_id,
+                mode=mode,
+                results=tuple(map(self._kept, ended)),
+                context=self._context(ended, call.request_id),
+                config=self._source.settings(),
+                owner=call.owner,
+                started=started_at,
+                duration_ms=duration_ms,
+            )
+            await _record(self._recorder, record, node)
+        await call.progress.ended(results, count)
+        return results
+
+    async def _results(
+        self, slots: Sequence[_Slot], node: TraceNode, call: _Call
+    ) -> list[SearchResult | None]:
+        source = self._source
+        single = call.mode == "single"
+        nodes = [node] if single else [node.child(slot.type) for slot in slots]
+
+        def job(place: int) -> Coroutine[Any, Any, SearchResult]:
+            return self._one(slots[place], source, nodes[place], call)
+
+        def lost(place: int) -> SearchResult:
+            return _failed(slots[place], "the search was cancelled from within; try it again")
+
+        jobs = [partial(job, place) for place in range(len(slots))]
+        if call.mode == "any":
+            return await run_any(jobs, _is_good, lost=lost)
+        if call.mode == "race":
+            return await run_race(jobs, lost=lost)
+        return [*await run_all(jobs, lost=lost)]
+
+    async def _one(
+        self, slot: _Slot, source: SourceSearch, node: TraceNode, call: _Call
+    ) -> SearchResult:
+        """Do one search of a call; it is always a result, unless cancelled."""
+        node.start(type=slot.type, **self._told(slot.query))
+        started = self._clock()
+        attributes = {spans.TYPE: slot.type, spans.REQUEST_ID: call.request_id}
+        with spans.span(spans.SEARCH_SOURCE, attributes) as span:
+            try:
+                result = await self._result(slot, source, node, call)
+            except asyncio.CancelledError:
+                node.cancel()
+                raise
+            duration_ms = (self._clock() - started) * 1000
+            result = replace(
+                result,
+                duration_ms=duration_ms,
+                total=len(result.items),
+                request_id=call.request_id,
+                notices=(*slot.notices, *result.notices),
+            )
+            span.set_attribute(spans.RESULTS, result.total)
+            span.set_attribute(spans.FAILED, result.error is not None)
+        _end(node, result)
+        return result
+
+    async def _result(
+        self, slot: _Slot, source: SourceSearch, node: TraceNode, call: _Call
+    ) -> SearchResult:
+        if slot.request is None:
+            return _failed(slot, slot.error)
+        context = SearchContext(
+            request_id=call.request_id,
+            locale=read_locale(call.locale),
+            identity=slot.request.identity,
+            progress=call.sender,
+            trace=node,
+            delegates=self._delegates,
+            clock=self._clock,
+        )
+        return await source.search(slot.request, context)
+
+    def _read(self, given: RequestLike, call: _Call, error: str) -> _Slot:
+        kind, query = _said(given)
+        if error:
+            return _Slot(type=kind, query=query, error=error)
+        try:
+            reading = read_request(given, default_top_n=self._config.rerank.top_n)
+        except BadOption as refused:
+            return _Slot(type=kind, query=query, error=str(refused))
+        request = reading.request
+        if request.identity is None and call.identity is not None:
+            request = replace(request, identity=dict(call.identity))
+        return _Slot(
+            type=request.type, query=request.query, request=request, notices=reading.notices
+        )
+
+    def _number(
+        self, results: Sequence[SearchResult | None], request_id: str
+    ) -> list[SearchResult | None]:
+        """Number all items, the best of all results first; what is the same has one number."""
+        ids = self._numbering(request_id)
+        lists = [result.items for result in results if result is not None and result.items]
+        for item in lists[0] if len(lists) == 1 else merged(lists, method=self._merge):
+            ids.number(key_of(item))
+        return [
+            replace(result, items=tuple(numbered(item, ids) for item in result.items))
+            if result is not None
+            else None
+            for result in results
+        ]
+
+    def _numbering(self, request_id: str) -> CitationIds:
+        with self._ids_lock:
+            ids = self._ids.setdefault(request_id, CitationIds())
+            self._ids.move_to_end(request_id)
+            if len(self._ids) > _REQUESTS_REMEMBERED:
+                self._ids.popitem(last=False)
+            return ids
+
+    def _context(self, results: Sequence[SearchResult], request_id: str | None) -> ReferenceContext:
+        ids = self._numbering(request_id) if request_id else CitationIds()
+        lists = [tuple(map(self._weighed, result.items)) for result in results if result.items]
+        items = [numbered(item, ids) for item in merged(lists, method=self._merge)]
+        return write_context([reference_of(item) for item in items], self._config.citation)
+
+    def _weighed(self, item: ResultItem) -> ResultItem:
+        # What was made by hand, or by a search elsewhere, may have no weight yet.
+        if item.weight > 0:
+            return item
+        return replace(item, weight=getattr(self._config.weights, item.source))
+
+    def _begin(self, node: TraceNode, slots: Sequence[_Slot]) -> None:
+        types = list(dict.fromkeys(slot.type for slot in slots))
+        told = self._told(slots[0].query)
+        node.start(**told, types=types)
+        node.log("info", "Starting search", **told, types=types)
+
+    def _told(self, query: str) -> dict[str, str]:
+        return {"query": query} if self._keep_queries else {}
+
+    def _kept(self, result: SearchResult) -> SearchResult:
+        return result if self._keep_queries else replace(result, query="", keywords=(), dsl=None)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class _Slot:
+    """A request as it was read, or why it could not be."""
+
+    type: str
+    query: str
+    request: SearchRequest | None = None
+    notices: tuple[str, ...] = ()
+    error: str = ""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class _Call:
+    """What holds for all searches of a call."""
+
+    mode: Mode
+    request_id: str
+    locale: str | None
+    progress: Progress
+    sender: ProgressSender | None
+    identity: Mapping[str, Any] | None
+    trace: Trace
+    owner: str | None
+    incognito: bool
+    error: str = ""
+
+
+def _read_call(mode: Mode, options: Mapping[str, Any], clock: Callable[[], float]) -> _Call:
+    given = dict(options)
+    sender, identity, trace = given.get("progress"), given.get("identity"), given.get("trace")
+    error = ""
+    if unknown := given.keys() - _CALL_OPTIONS:
+        known = ", ".join(sorted(_CALL_OPTIONS))
+        error = f"a call has no option {min(unknown)!r}; known: {known}"
+    elif sender is not None and not callable(sender):
+        error = f"progress is a {type(sender).__name__}; give a function"
+        sender = None
+    elif identity is not None and not isinstance(identity, Mapping):
+        error = f"identity is a {type(identity).__name__}; give a mapping of claims"
+    elif trace is not None and not isinstance(trace, Trace):
+        error = f"trace is a {type(trace).__name__}; give a refdesk.search.Trace"
+        trace = None
+    locale = given.get("locale")
+    locale = locale if isinstance(locale, str) else None
+    return _Call(
+        mode=mode,
+        request_id=str(given.get("request_id") or uuid.uuid4().hex),
+        locale=locale,
+        progress=Progress(sender, locale),
+        sender=sender,
+        identity=identity,
+        trace=trace or Trace(locale, clock=clock),
+        owner=given.get("owner"),
+        incognito=bool(given.get("incognito", False)),
+        error=error,
+    )
+
+
+def _said(given: Any) -> tuple[str, str]:
+    """Return the type and the query as they were said, whatever else there is."""
+    if isinstance(given, Mapping):
+        kind, query = given.get("type"), given.get("query")
+    else:
+        kind, query = getattr(given, "type", None), getattr(given, "query", None)
+    return kind if isinstance(kind, str) else "web", query if isinstance(query, str) else ""
+
+
+def _failed(slot: _Slot, error: str) -> SearchResult:
+    # The type is whatever the caller wrote, so that the slot can be recognised.
+    kind = cast("SearchType", slot.type)
+    return SearchResult(type=kind, query=slot.query, error=error)
+
+
+def _is_good(result: SearchResult) -> bool:
+    return result.error is None and bool(result.items)
+
+
+def _end(node: TraceNode, result: SearchResult) -> None:
+    if result.error is not None:
+        node.log("warn", "Search failed", error=result.error)
+        node.fail(result.error)
+        return
+    node.log("debug", "Search completed", count=result.total, duration_ms=result.duration_ms)
+    node.complete(result_count=result.total)
+
+
+def _finish(node: TraceNode, results: Sequence[SearchResult], count: int) -> None:
+    errors = [result.error for result in results if result.error is not None]
+    if errors and len(errors) == len(results):
+        node.fail(errors[0])
+        return
+    node.log("info", "Search completed", result_count=count)
+    node.complete(result_count=count)
+    for child in node.children:
+        # Those that were not waited for.
+        child.cancel()
+
+
+def _cancel(node: TraceNode) -> None:
+    for child in node.children:
+        child.cancel()
+    node.cancel()
+
+
+async def _record(recorder: Recorder, record: CallRecord, node: TraceNode) -> None:
+    try:
+        await recorder.record(record)
+    except Exception as error:
+        node.log("warn", "The search could not be recorded", error=type(error).__name__)
+        _log.exception("a search could not be recorded")

@@ -1,0 +1,168 @@
+"""One search of one source: who does it, with what, and what its items are worth."""
+
+from __future__ import annotations
+
+import logging
+from dataclasses import replace
+from typing import Any, Final
+
+from refdesk.config.library import LibrarySection
+from refdesk.errors import RefdeskError
+from refdesk.search.delegate import Delegate, is_delegated
+from refdesk.search.delegated import search_by_delegate
+from refdesk.search.handler import HandlerTable, SearchContext
+from refdesk.search.keywords import Extracted, KeywordExtractor
+from refdesk.search.references import Merge, citation_id, unique
+from refdesk.search.rerank import Reranker
+from refdesk.telemetry import spans
+from refdesk.types import SearchRequest, SearchResult
+from refdesk.uses import SearchUses, Uses
+
+_KB_LIMIT: Final = 10
+
+_log = logging.getLogger(__name__)
+
+
+class SourceSearch:
+    """
+    Does single searches under one configuration.
+
+    Args:
+        config: The section ``search``.
+        handlers: Who does each type of search.
+        uses: Who does each step.
+        delegates: Calls assistants and MCP tools.
+        merge: How the builtin rerank orders.
+    """
+
+    def __init__(
+        self,
+        config: LibrarySection,
+        *,
+        handlers: HandlerTable,
+        uses: SearchUses,
+        delegates: Delegate | None,
+        merge: Merge,
+    ) -> None:
+        self._config = config
+        self._handlers = handlers
+        self._uses = uses
+        self._delegates = delegates
+        self._keywords = KeywordExtractor(uses.keyword, delegates, config.keyword)
+        self._reranker = Reranker(uses.rerank, delegates, method=merge)
+
+    async def search(self, request: SearchRequest, context: SearchContext) -> SearchResult:
+        """
+        Search, and return the items weighed, each once, and reranked where that was asked for.
+
+        Whatever goes wrong is the result's error.
+        """
+        request = self._complete(request)
+        try:
+            result = await self._find(request, context)
+        except RefdeskError as error:
+            return self._failed(request, str(error))
+        except Exception as error:
+            # Its message may hold anything, so only its kind is shown; the log has the place.
+            kind = type(error).__name__
+            _log.exception("a %s search failed", request.type)
+            return self._failed(request, f"the {request.type} search failed with {kind}")
+        if result.error is not None:
+            return replace(
+                result, type=request.type, query=request.query, source=request.source, items=()
+            )
+        return await self._weighed(request, result, context)
+
+    def settings(self) -> dict[str, Any]:
+        """Return what of the configuration has a say, without keys."""
+        kept = self._config.model_dump(
+            mode="json", include={"web", "kb", "db", "rerank", "weights"}, exclude_none=True
+        )
+        steps = ("search", "web", "keyword", "querydsl", "rerank")
+        return {"uses": {step: str(getattr(self._uses, step)) for step in steps}, **kept}
+
+    async def _find(self, request: SearchRequest, context: SearchContext) -> SearchResult:
+        # A delegate that searches is served by the sources, or it would be asked by itself.
+        uses = SearchUses(keyword=self._uses.keyword) if is_delegated() else self._uses
+        if uses.search.kind == "disabled" and request.source == "auto":
+            return SearchResult(
+                type=request.type,
+                query=request.query,
+                notices=("automatic search is switched off (uses.search: disabled)",),
+            )
+        if uses.search.delegated:
+            return await self._delegate(uses.search, request)
+        extracted = Extracted()
+        asked = request
+        if request.keywords and request.type == "web":
+            extracted = await self._keywords.extract(request.query)
+            asked = replace(request, query=extracted.query or request.query)
+            context.trace.log("debug", "Keywords extracted", count=len(extracted.keywords))
+        if request.type == "web" and uses.web.delegated:
+            found = await self._delegate(uses.web, asked)
+        else:
+            found = await self._handlers.get(request.type).search(asked, context=context)
+        return replace(
+            found,
+            keywords=extracted.keywords or found.keywords,
+            notices=(*extracted.notices, *found.notices),
+        )
+
+    async def _delegate(self, target: Uses, request: SearchRequest) -> SearchResult:
+        with spans.span(spans.SEARCH_DELEGATE, {spans.TARGET: str(target)}):
+            return await search_by_delegate(target, request, self._delegates)
+
+    async def _weighed(
+        self, request: SearchRequest, result: SearchResult, context: SearchContext
+    ) -> SearchResult:
+        weight = getattr(self._config.weights, request.source)
+        items = [
+            replace(item, type=request.type, source=request.source, weight=weight)
+            for item in result.items
+        ]
+        items = unique(items)[: request.limit]
+        notices = result.notices
+        if request.rerank_top_n is not None and items:
+            with spans.span(spans.SEARCH_RERANK, {spans.TARGET: str(self._uses.rerank)}):
+                reranked = await self._reranker.rerank(
+                    # By their place, for as long as they have no number of their own.
+                    request.query,
+                    [
+                        replace(item, citation_id=citation_id(place))
+                        for place, item in enumerate(items, start=1)
+                    ],
+                    top_n=request.rerank_top_n,
+                )
+            items = list(reranked.items)
+            notices += reranked.notices
+            context.trace.log("debug", "Reranked", count=len(items))
+        return replace(
+            result,
+            type=request.type,
+            query=request.query,
+            source=request.source,
+            items=tuple(items),
+            total=len(items),
+            notices=notices,
+        )
+
+    def _complete(self, request: SearchRequest) -> SearchRequest:
+        """Fill in what the configuration decides where the request does not."""
+        config = self._config
+        limits = {"web": config.web.max_results, "kb": _KB_LIMIT, "db": config.db.max_results}
+        unset: dict[str, Any] = {"limit": limits.get(request.type)}
+        if request.type == "web":
+            unset["engine"] = config.web.engine
+        elif request.type == "kb":
+            unset["collections"] = config.kb.collections
+            unset["threshold"] = config.kb.threshold
+            unset["graph"] = config.kb.graph
+        elif request.type == "db":
+            unset["models"] = config.db.models or None
+        changes = {name: value for name, value in unset.items() if getattr(request, name) is None}
+        return replace(request, **changes)
+
+    def _failed(self, request: SearchRequest, error: str) -> SearchResult:
+        return SearchResult(
+            type=request.type, query=request.query, source=request.source, error=error
+        )
