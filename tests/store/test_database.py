@@ -13,6 +13,7 @@ from refdesk.errors import StoreError
 from refdesk.store import Store, StoreKey
 from refdesk.store.connection import Database
 from refdesk.store.sealing import key_id
+from refdesk.store.tables import SCHEMA
 
 OTHER = StoreKey(keys=(b"z" * 32,))
 
@@ -36,7 +37,7 @@ def test_second_start(place) -> None:
         store.settings.put_secret("engines.main.api_key", "s3cret")
     with place.open() as store:
         assert store.settings.get("engines.main.api_key").value == "s3cret"
-        assert store.upgraded_from == "0001"
+        assert store.upgraded_from == SCHEMA
         store.check()
 
 

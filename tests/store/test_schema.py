@@ -15,6 +15,7 @@ from sqlalchemy import text
 from refdesk.errors import StoreError
 from refdesk.store import schema
 from refdesk.store.connection import Database
+from refdesk.store.searches import numbered
 from refdesk.store.tables import SCHEMA, VERSION_TABLE, metadata
 
 OLD = Path(__file__).parent / "old"
@@ -61,8 +62,8 @@ def test_newer(place, database: Database) -> None:
 
 def test_older(database: Database, monkeypatch: pytest.MonkeyPatch) -> None:
     """Where upgrading is not allowed, an older schema is refused with the command that does it."""
-    monkeypatch.setattr(schema, "SCHEMA", "0002")
-    with pytest.raises(StoreError, match="needs 0002; run: refdesk migrate"):
+    monkeypatch.setattr(schema, "SCHEMA", "9998")
+    with pytest.raises(StoreError, match="needs 9998; run: refdesk migrate"):
         schema.bring_up(database, upgrade=False)
 
 
@@ -86,11 +87,22 @@ def test_old_file(revision: str, sqlite_place) -> None:
         assert logged.record.attempts[0].engine == "main"
         (search,) = store.searches.by_request(logged.record.id)
         assert search.items[0].title == "Python 3.14"
+        assert (search.type, search.source, search.references) == ("web", "gateway", None)
+        assert [one.title for one in numbered([search])] == ["Python 3.14"]
         assert store.settings.get("plain").value == {"a": [1, None]}
         assert store.settings.get("sealed").value == "an old secret"
         (row,) = store.ledger.summary(100_000)
         assert (row.engine, row.usage.searches) == ("main", 3)
         (key,) = store.keys.list()
         assert key.claims == {"team": "sales"}
+        if revision >= "0002":
+            (search,) = store.searches.by_request("0f1e2d3d")
+            assert search.key_id == "k1"
+            assert (search.type, search.source, search.dsl) == ("db", "hook", {"from": "orders"})
+            assert search.keywords[0].text == "orders"
+            assert search.graph[0].name == search.relations[0].subject == search.entities[0].name
+            assert search.references[0].index == 2
+            assert search.references[0].meta == {"record_id": 7}
+            assert (search.xml, search.prompt) == ("<references>", "Cite.")
         # The schema counts up where it left off.
         assert store.requests.newest() == logged.seq

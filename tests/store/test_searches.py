@@ -2,7 +2,13 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime, timedelta
+
 from refdesk.store import SearchItem, SearchRecord, Store
+from refdesk.store.searches import numbered
+from refdesk.types import Entity, GraphNode, Keyword, Reference, Relation
+
+NOON = datetime(2026, 11, 30, 12, 0, tzinfo=UTC)
 
 
 def _write(store: Store, *records: SearchRecord) -> None:
@@ -83,3 +89,85 @@ def test_hostile_text(store: Store, make) -> None:
     assert record.items[0].title == "\ufeffa"
     assert record.items[0].snippet == "?\\u0000"
     assert record.answer == "x"
+
+
+def _reference(index: int, title: str = "Title") -> Reference:
+    return Reference(
+        id=f"ref_{index:03d}",
+        index=index,
+        type="kb",
+        source="user",
+        weight=1.0,
+        score=0.5,
+        title=title,
+        content="Text",
+        meta={"document_id": "d1", "page": 2},
+    )
+
+
+def test_everything_worked_out(store: Store, make) -> None:
+    """What a search of the library worked out on the way comes back as it was written."""
+    record = make.search(
+        1,
+        items=(),
+        type="kb",
+        source="hook",
+        config={"kb": {"threshold": 0, "graph": False}},
+        keywords=(Keyword(text="C++", weight=0.9),),
+        entities=(Entity(name="Ann", type="person"),),
+        relations=(Relation(subject="Ann", predicate="knows", object="Bob"),),
+        dsl={"select": ["id"], "wheres": [{"field": "id", "op": "=", "value": 7}]},
+        references=(_reference(1), _reference(2)),
+        graph=(GraphNode(id="g1", type="person", name="Ann", score=0.25),),
+        xml="<references></references>",
+        prompt="Cite.",
+        duration_ms=12.5,
+        error="one collection failed",
+    )
+    _write(store, record)
+    assert store.searches.by_request("req-1") == [record]
+
+
+def test_numbers(store: Store, make) -> None:
+    """
+    A request's references have one number each, in whatever order its searches ended; the
+    gateway's are numbered by their place, and on after those that were there before.
+    """
+    two = tuple(SearchItem(title=title, url="https://a.example/") for title in "AB")
+    _write(
+        store,
+        make.search(
+            1, request_id="r", items=(), references=(_reference(3), _reference(1, "First"))
+        ),
+        make.search(2, request_id="r", items=(), references=(_reference(1, "Again"),)),
+        make.search(3, request_id="r", items=two),
+    )
+    found = numbered(store.searches.by_request("r"))
+    assert [(one.index, one.title) for one in found] == [
+        (1, "First"), (3, "Title"), (4, "A"), (5, "B"),
+    ]  # fmt: skip
+    assert [one.id for one in found] == ["ref_001", "ref_003", "ref_004", "ref_005"]
+    assert numbered([]) == []
+
+
+def test_failed_is_no_conversation(store: Store, make) -> None:
+    """A search that failed is kept, but does not stand for its conversation."""
+    _write(
+        store,
+        make.search(1, conversation="c"),
+        make.search(2, conversation="c", error="the engine timed out", items=()),
+    )
+    assert store.searches.by_conversation("c", None) == make.search(1, conversation="c")
+
+
+def test_forgotten(store: Store, make) -> None:
+    """What is older than the retention is gone, references and all."""
+    old = NOON - timedelta(days=31)
+    _write(
+        store,
+        make.search(1, time=old, request_id="r", references=(_reference(1),)),
+        make.search(2, request_id="s"),
+    )
+    assert store.forget_old(30) == 1
+    assert store.searches.by_request("r") == []
+    assert len(store.searches.by_request("s")) == 1

@@ -11,10 +11,11 @@ from refdesk.store.ledger import LedgerEntry, LedgerRow, Usage
 from refdesk.store.locks import ServerLock
 from refdesk.store.requests import LoggedRequest, RequestRecord
 from refdesk.store.sealing import Sealer, StoreKey
-from refdesk.store.searches import SearchItem, SearchRecord
+from refdesk.store.searches import Asker, SearchItem, SearchRecord, numbered
 from refdesk.store.settings import Setting
 
 __all__ = [
+    "Asker",
     "ClientKey",
     "KeyRing",
     "LedgerEntry",
@@ -30,4 +31,5 @@ __all__ = [
     "StoreKey",
     "Usage",
     "lock_server",
+    "numbered",
 ]

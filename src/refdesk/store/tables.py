@@ -27,7 +27,7 @@ from sqlalchemy import (
 )
 from sqlalchemy.types import TypeDecorator
 
-SCHEMA: Final = "0001"
+SCHEMA: Final = "0002"
 """The newest revision under ``migrations/versions``."""
 
 VERSION_TABLE: Final = "refdesk_schema"
@@ -160,6 +160,20 @@ searches = Table(
     Column("items", Json, nullable=False),
     Column("answer", CleanText),
     Column("conversation", CleanText),
+    # The kind of source, and who asked: the gateway, a face of the library, a hook, an assistant.
+    Column("type", CleanText, nullable=False, server_default="web"),
+    Column("source", CleanText, nullable=False, server_default="gateway"),
+    Column("config", Json),
+    Column("keywords", Json),
+    Column("entities", Json),
+    Column("relations", Json),
+    Column("dsl", Json),
+    Column("references", Json),
+    Column("graph", Json),
+    Column("xml", CleanText),
+    Column("prompt", CleanText),
+    Column("duration_ms", Float),
+    Column("error", CleanText),
     Index("ix_searches_request_id", "request_id"),
     Index("ix_searches_conversation", "conversation"),
     Index("ix_searches_time", "time"),
