@@ -426,6 +426,13 @@ class Desk:
             while tasks := list(self.state.tasks):
                 await asyncio.wait(tasks)
 
+    async def until_running(self, number: int) -> None:
+        """Wait until so many requests are under way."""
+        async with asyncio.timeout(5):
+            while len(self.state.tasks) < number:
+                # The server has no event for it; every turn of the loop is a chance.
+                await asyncio.sleep(0)
+
     def metrics(self) -> str:
         """Return the metrics page."""
         return self.application._metrics_page()[1].decode()

@@ -3,15 +3,24 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterator, MutableMapping
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import pytest
 import pytest_asyncio
+from structlog.testing import capture_logs
 
 from desk import Desk, OpenDesk, open_desk
 from refdesk.store import Store
+
+
+@pytest.fixture(autouse=True)
+def logged() -> Iterator[list[MutableMapping[str, Any]]]:
+    """What was logged during a test, as it was before it became text."""
+    with capture_logs() as lines:
+        yield lines
 
 
 @pytest.fixture(scope="session")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import hashlib
 import os
 import time
@@ -10,6 +11,8 @@ from collections.abc import Callable, Sequence
 from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import Final, Protocol
+
+import structlog
 
 from refdesk.errors import SearchError
 from refdesk.gateway import exchange as x
@@ -21,8 +24,12 @@ from refdesk.wires.base import GatewaySearch, History, Source
 CHARGED_KEY: ContextVar[str | None] = ContextVar("charged_key", default=None)
 """The client key on whose account the engines are asked, wherever in the search that happens."""
 
+RECALL_S: Final = 2.0
+"""How long the store may take over earlier searches: without them the request goes on as well."""
 _REMEMBERED: Final = 2048
 """Searches kept in memory: a client's next turn often comes before the store has them."""
+
+_log: structlog.stdlib.BoundLogger = structlog.get_logger("refdesk")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -103,6 +110,14 @@ class Driver:
             return x.SearchFailed(
                 exc.reason, str(exc), id=id_, notices=exc.notices, attempts=exc.attempts
             )
+        except Exception as exc:
+            # No engine and no peer can lead here; and if a fault of ours does, it blocks nothing.
+            _log.exception("a search failed", request_id=entry.request_id)
+            return x.SearchFailed(
+                "engine_bad_response",
+                f"{type(exc).__name__} in a search: a fault of Refdesk, please report it",
+                id=id_,
+            )
         finally:
             entry.search_s = self._clock() - started
         entry.queue_s = answer.queue_s
@@ -115,7 +130,10 @@ class Driver:
             answer=answer,
         )
         self._remember(found)
-        self._searches.keep(found)
+        try:
+            self._searches.keep(found)
+        except Exception:
+            _log.exception("a search was not kept", request_id=entry.request_id)
         return x.SearchDone(id_, answer)
 
     async def recall(self, command: x.Recall, entry: Entry) -> x.Recalled:
@@ -123,14 +141,18 @@ class Driver:
         rows = history.open_rows(command.marks.tokens, self.sealer)
         known = {id_: self._by_id[id_] for id_ in command.marks.ids if id_ in self._by_id}
         missing = [id_ for id_ in command.marks.ids if id_ not in known]
-        if missing:
-            known |= {found.id: found for found in await self._searches.by_id(missing)}
-        earlier: tuple[str, WebAnswer] | None = None
-        if command.conversation:
-            hashed = conversation_hash(command.conversation)
-            found = self._by_conversation.get((hashed, entry.key_id))
-            found = found or await self._searches.by_conversation(hashed, entry.key_id)
-            earlier = (found.id, found.answer) if found else None
+        hashed = conversation_hash(command.conversation) if command.conversation else ""
+        found = self._by_conversation.get((hashed, entry.key_id)) if hashed else None
+        try:
+            async with asyncio.timeout(RECALL_S):
+                if missing:
+                    known |= {each.id: each for each in await self._searches.by_id(missing)}
+                if hashed and found is None:
+                    found = await self._searches.by_conversation(hashed, entry.key_id)
+        except Exception:
+            # What cannot be looked up is treated as what is not known.
+            _log.exception("earlier searches were not found", request_id=entry.request_id)
+        earlier = (found.id, found.answer) if found else None
         searches = {
             id_: GatewaySearch(id=id_, query=found.query, sources=_sources(found.answer.items))
             for id_, found in known.items()

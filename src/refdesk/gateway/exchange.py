@@ -236,14 +236,28 @@ def exchange(
     reply = yield CallUpstream(document, outcome)
     assert isinstance(reply, UpstreamAnswered)
     if reply.body is None:
-        return Relay(None if search is None else wire.rewriter(search, asked), outcome)
+        return Relay(_rewriter(wire, search, asked, outcome), outcome)
     body = reply.body
     if search is not None and reply.status < 400:
         try:
             body = wire.attach_search(body, search, asked, on_unknown=outcome.count_unknown)
         except UpstreamError as exc:
             outcome.notices.append(f"the answer was passed on as it came: {exc}")
+        except Exception as exc:
+            outcome.notices.append(f"the answer was passed on as it came: {_ours(exc)}")
     return Answer(body, outcome)
+
+
+def _rewriter(
+    wire: Wire, search: GatewaySearch | None, asked: Document, outcome: Outcome
+) -> StreamRewriter | None:
+    if search is None:
+        return None
+    try:
+        return wire.rewriter(search, asked)
+    except Exception as exc:
+        outcome.notices.append(f"the stream was passed on as it came: {_ours(exc)}")
+        return None
 
 
 def _search(
@@ -311,31 +325,39 @@ def _inject(
     low: bool = False,
 ) -> tuple[Document, GatewaySearch] | None:
     query = outcome.query or " ".join(wire.conversation(document).user_texts)
-    rendered = material.render(
-        answer.items,
-        query=query,
-        answer=answer.answer,
-        marker=lambda data: history.marker(data, sealer),
-        max_chars=terms.max_injected_chars // 2 if low else terms.max_injected_chars,
-        max_snippet_chars=terms.max_snippet_chars,
-    )
-    if rendered is None:
-        _degrade(outcome, "injection_failed", "no result fits under max_injected_chars")
-        return None
     try:
+        rendered = material.render(
+            answer.items,
+            query=query,
+            answer=answer.answer,
+            marker=lambda data: history.marker(data, sealer),
+            max_chars=terms.max_injected_chars // 2 if low else terms.max_injected_chars,
+            max_snippet_chars=terms.max_snippet_chars,
+        )
+        if rendered is None:
+            _degrade(outcome, "injection_failed", "no result fits under max_injected_chars")
+            return None
         injected = wire.strip_search_tool(wire.inject(document, rendered.text))
+        search = GatewaySearch(
+            id=id_,
+            query=query,
+            sources=history.seal_sources(answer.items[: rendered.count], sealer),
+        )
     except WireError as exc:
         _degrade(outcome, "injection_failed", str(exc))
+        return None
+    except Exception as exc:
+        # Whatever a page may hold that nobody thought of: the request goes on without it.
+        _degrade(outcome, "injection_failed", _ours(exc))
         return None
     outcome.search_id = id_
     outcome.answer = answer
     outcome.injected_chars = len(rendered.text)
-    search = GatewaySearch(
-        id=id_,
-        query=query,
-        sources=history.seal_sources(answer.items[: rendered.count], sealer),
-    )
     return injected, search
+
+
+def _ours(exc: Exception) -> str:
+    return f"{type(exc).__name__}, a fault of Refdesk, please report it"
 
 
 def _degrade(outcome: Outcome, reason: Reason, detail: str) -> None:

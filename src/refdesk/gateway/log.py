@@ -14,10 +14,13 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Final, Literal
 
+import structlog
+
 from refdesk.gateway.exchange import Outcome
 
 End = Literal["", "client_disconnected", "upstream_cut", "upstream_unreachable", "upstream_timeout"]
 
+_log: structlog.stdlib.BoundLogger = structlog.get_logger("refdesk")
 _DRAIN_EVERY_S: Final = 0.25
 _WAITING: Final = 20_000
 """Entries held while nobody drains; beyond it the oldest are dropped and counted."""
@@ -91,7 +94,11 @@ class RequestLog:
         entries = list(self._waiting)
         self._waiting.clear()
         for sink in self._sinks:
-            sink(entries)
+            try:
+                sink(entries)
+            except Exception:
+                # The others still get theirs, and the next ones come as well.
+                _log.exception("finished requests were not taken down", number=len(entries))
 
     async def _run(self) -> None:
         while True:
