@@ -11,7 +11,7 @@ import pytest
 from recorded import recorded_json, recording
 from refdesk.errors import UpstreamError
 from refdesk.wires import responses
-from refdesk.wires.base import GatewaySearch, Wire
+from refdesk.wires.base import GatewaySearch, Source, Wire
 from refdesk.wires.document import Document
 
 OURS = "ws_rd0123456789abcdef0123456789abcdef01234567"
@@ -135,6 +135,16 @@ def test_sources_of_a_real_answer_are_cited(
     theirs, ours = part.annotations
     assert (ours.start_index, ours.end_index) == (theirs.start_index, theirs.end_index) == (77, 162)
     assert ours.url == "https://www.britannica.com/place/Mount-Columbia"
+
+
+def test_a_source_without_a_title_is_cited_by_its_url(asked: Document) -> None:
+    """Clients show the title of a citation: it is never empty."""
+    bare = GatewaySearch(
+        id="0" * 40, query="q", sources=(Source(url="https://e.example/", title=""),)
+    )
+    answer = json.dumps({"output": [text("It was [1].")]}).encode()
+    message = json.loads(responses.attach_search(answer, bare, asked))["output"][1]
+    assert [each["title"] for each in message["content"][0]["annotations"]] == [bare.urls[0]]
 
 
 def test_a_text_without_markers_gets_none(search: GatewaySearch, asked: Document) -> None:

@@ -143,7 +143,7 @@ class Dressing:
                         "start_index": cited.start,
                         "end_index": cited.end,
                         "url": sources[cited.source].url,
-                        "title": sources[cited.source].title,
+                        "title": sources[cited.source].title or sources[cited.source].url,
                     }
                 )
             )
