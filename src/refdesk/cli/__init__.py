@@ -18,6 +18,7 @@ from refdesk.errors import RefdeskError
 
 COMMANDS: Final = {
     "serve": Lazy("refdesk.cli.serve", "Serve the gateway."),
+    "demo": Lazy("refdesk.cli.demo", "Ask a real model a question that needs the web."),
     "check": Lazy("refdesk.cli.check", "Read the configuration and tell all that is wrong."),
     "doctor": Lazy("refdesk.cli.doctor", "Reach engines, upstreams and store, and tell what ails."),
     "search": Lazy("refdesk.cli.search", "Search the web from here."),
