@@ -253,6 +253,8 @@ class SearchResult:
     total: int = 0
     duration_ms: float = 0.0
     error: str | None = None
+    reason: str | None = None
+    """Why it failed, as a code of `refdesk.errors.Reason` (web)."""
     answer: str | None = None
     """The vendor's own answer (web): material, never a hit."""
     engine: str | None = None

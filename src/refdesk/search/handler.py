@@ -160,6 +160,7 @@ def _failed(request: SearchRequest, error: SearchError, notices: tuple[str, ...]
         query=request.query,
         source=request.source,
         error=None if found_nothing else str(error),
+        reason=None if found_nothing else error.reason,
         engine=error.attempts[-1].engine if found_nothing else None,
         attempts=error.attempts,
         notices=(*notices, *error.notices, *((str(error),) if found_nothing else ())),
