@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from commands import Command, Peer, Ran
 
+from commands import Command, Peer, Ran
 from refdesk.cli import main
 
 
@@ -70,9 +70,9 @@ def peer() -> Iterator[Peer]:
             self.end_headers()
             self.wfile.write(data)
 
-        do_GET = do_POST = _answer
+        do_GET = do_POST = _answer  # noqa: N815 - named by the standard library
 
-        def log_message(self, format: str, *args: Any) -> None:
+        def log_message(self, *_: Any) -> None:
             """Say nothing."""
 
     server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)

@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from commands import Command, Peer, found
 
+from commands import Command, Peer, found
 from refdesk.application import open_store
 from refdesk.config import load
 
@@ -184,4 +184,4 @@ def test_wrong_configuration(refdesk: Command) -> None:
     """Wrong options of a plugin are told with their place."""
     ran = refdesk("search", QUESTION, yaml="engines: {main: {type: serpr}}\n")
     assert ran.code == 1
-    assert ran.err.startswith("refdesk.yaml:1:11: engines.main.type: no engine is called 'serpr'")
+    assert ran.err.startswith("refdesk.yaml:1:18: engines.main.type: no engine is called 'serpr'")

@@ -76,17 +76,9 @@ def look_at_keys(config: Config, store: Store | None) -> Iterator[Finding]:
     from refdesk.application import key_required
 
     for ref in config.store.key:
-        if ref.path is None:
-            continue
-        if ref.path.exists():
+        # One that is named and is not there, the configuration has told.
+        if ref.path is not None and ref.path.exists():
             yield from _private(ref.path, "store.key", "600")
-        elif not ref.may_be_made:
-            yield Finding(
-                area="store.key",
-                level="problem",
-                text=f"the file {ref.path} is not there",
-                remedy="put the store's key back there, or name its file in store.key",
-            )
     host = config.server.host
     if not key_required(config):
         if host not in ("127.0.0.1", "::1", "localhost"):
