@@ -36,7 +36,7 @@ from refdesk.search.references import (
     reference_of,
 )
 from refdesk.search.source import SourceSearch
-from refdesk.search.trace import Trace, TraceNode
+from refdesk.search.trace import COMPLETED, FAILED, STARTED, Trace, TraceNode
 from refdesk.telemetry import spans
 from refdesk.types import ReferenceContext, ResultItem, SearchRequest, SearchResult, SearchType
 from refdesk.uses import SearchUses
@@ -358,7 +358,7 @@ class Searcher:
         types = list(dict.fromkeys(slot.type for slot in slots))
         told = self._told(slots[0].query)
         node.start(**told, types=types)
-        node.log("info", "Starting search", **told, types=types)
+        node.log("info", STARTED, **told, types=types)
 
     def _told(self, query: str) -> dict[str, str]:
         return {"query": query} if self._keep_queries else {}
@@ -445,11 +445,22 @@ def _is_good(result: SearchResult) -> bool:
 
 
 def _end(node: TraceNode, result: SearchResult) -> None:
+    for attempt in result.attempts:
+        node.log(
+            "info",
+            f"Engine {attempt.engine}",
+            outcome=attempt.outcome,
+            calls=attempt.calls,
+            duration_ms=round(attempt.duration_s * 1000),
+            **({"detail": attempt.detail} if attempt.detail else {}),
+        )
+    for notice in result.notices:
+        node.log("info", notice)
     if result.error is not None:
-        node.log("warn", "Search failed", error=result.error)
+        node.log("warn", FAILED, error=result.error)
         node.fail(result.error)
         return
-    node.log("debug", "Search completed", count=result.total, duration_ms=result.duration_ms)
+    node.log("debug", COMPLETED, count=result.total, duration_ms=round(result.duration_ms))
     node.complete(result_count=result.total)
 
 
@@ -458,7 +469,7 @@ def _finish(node: TraceNode, results: Sequence[SearchResult], count: int) -> Non
     if errors and len(errors) == len(results):
         node.fail(errors[0])
         return
-    node.log("info", "Search completed", result_count=count)
+    node.log("info", COMPLETED, result_count=count)
     node.complete(result_count=count)
     for child in node.children:
         # Those that were not waited for.

@@ -21,6 +21,12 @@ NodeType = Literal["search", "search_item"]
 NodeStatus = Literal["pending", "running", "completed", "failed", "cancelled"]
 LogLevel = Literal["debug", "info", "warn", "error"]
 
+STARTED: Final = "Starting search"
+COMPLETED: Final = "Search completed"
+FAILED: Final = "Search failed"
+_SAID_BY_HEAD: Final = frozenset({STARTED, COMPLETED, FAILED})
+"""Lines that a tree need not repeat below a head that says the same."""
+
 _MAX_LOGS: Final = 200
 """Lines kept of one node: whoever logs in a loop fills no memory."""
 
@@ -227,8 +233,10 @@ def _grow(tree: Tree, node: TraceNode) -> None:
     from rich.text import Text
 
     for line in node.logs:
+        if line.message in _SAID_BY_HEAD:
+            continue
         data = " ".join(f"{name}={_shown(value)}" for name, value in line.data.items())
-        text = f"{line.level} {_shown(line.message)} {data}".rstrip()
+        text = f"{_shown(line.message)} {data}".rstrip()
         tree.add(Text(text, style=_LOG_STYLES[line.level]))
     if node.error is not None:
         tree.add(Text(_shown(node.error), style="red"))

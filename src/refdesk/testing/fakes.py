@@ -1,5 +1,6 @@
 """
-Stand-ins at the seams: an engine, a fetcher and a clock that do as they are told.
+Stand-ins at the seams: an engine, a fetcher, a clock, a handler of searches and a delegate that
+do as they are told.
 
 An answer is a value to return, an exception to raise, `HANG` to stay silent until cancelled, or an
 `asyncio.Event` to wait for before the next answer in the queue is given.
@@ -9,11 +10,21 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
-from collections.abc import Iterable
-from typing import Final, Generic, TypeVar
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from typing import Any, Final, Generic, TypeVar
 
 from refdesk.http import HttpRequest, HttpResponse
-from refdesk.types import ResultItem, WebPage, WebQuery
+from refdesk.search.handler import SearchContext
+from refdesk.types import (
+    ResultItem,
+    SearchRequest,
+    SearchResult,
+    SearchType,
+    WebPage,
+    WebQuery,
+)
+from refdesk.uses import Uses
 from refdesk.web.engines import BaseEngine, LocalEngine
 
 V = TypeVar("V")
@@ -148,6 +159,52 @@ class FakeFetcher:
         """Give the next answer of the queue."""
         self.requests.append(request)
         self.limits.append((timeout_s, max_bytes))
+        return await self.script.next()
+
+
+class FakeHandler:
+    """
+    A handler of one type of search, with a queue of answers and a history of requests.
+
+    Args:
+        type: What it searches.
+        answers: See the module; a list of items stands for a result that has them.
+    """
+
+    def __init__(
+        self,
+        type: SearchType = "web",  # noqa: A002 - the word of the contract
+        *answers: SearchResult | list[ResultItem] | Exception | Hang | asyncio.Event,
+    ) -> None:
+        self.type: SearchType = type
+        found = [item(title=f"Found in {type}")]
+        self.script: Script[SearchResult | list[ResultItem]] = Script(answers or (found,))
+        self.requests: list[SearchRequest] = []
+        self.contexts: list[SearchContext] = []
+
+    async def search(self, request: SearchRequest, *, context: SearchContext) -> SearchResult:
+        """Give the next answer of the queue."""
+        self.requests.append(request)
+        self.contexts.append(context)
+        answer = await self.script.next()
+        if isinstance(answer, SearchResult):
+            return answer
+        items = tuple(replace(each, type=self.type) for each in answer)
+        return SearchResult(type=self.type, query=request.query, items=items)
+
+
+class FakeDelegate:
+    """An assistant or MCP tool with a queue of answers and a history of calls."""
+
+    def __init__(self, *answers: Any) -> None:
+        self.script: Script[Any] = Script(answers)
+        self.calls: list[tuple[Uses, Mapping[str, Any]]] = []
+        self.timeouts: list[float] = []
+
+    async def call(self, target: Uses, payload: Mapping[str, Any], *, timeout_s: float) -> Any:
+        """Give the next answer of the queue."""
+        self.calls.append((target, payload))
+        self.timeouts.append(timeout_s)
         return await self.script.next()
 
 
