@@ -429,7 +429,7 @@ class Desk:
     async def until_running(self, number: int) -> None:
         """Wait until so many requests are under way."""
         async with asyncio.timeout(5):
-            while len(self.state.tasks) < number:
+            while len(self.state.tasks) < number:  # noqa: ASYNC110
                 # The server has no event for it; every turn of the loop is a chance.
                 await asyncio.sleep(0)
 
@@ -461,7 +461,9 @@ def config_of(upstream: str, folder: Path, **changes: Any) -> Config:
         "default_model": "m",
         "gateway": {"search": {"pages_per_query": 1}},
     }
-    return Config.model_validate(_merged(base, changes))
+    merged = _merged(base, changes)
+    merged["engines"] = changes.get("engines", base["engines"])
+    return Config.model_validate(merged)
 
 
 def _merged(base: Any, changes: Any) -> Any:
