@@ -7,6 +7,7 @@ where the configuration says so, and falls back to `extract`.
 
 from __future__ import annotations
 
+import asyncio
 import math
 import re
 from collections.abc import Mapping
@@ -234,13 +235,13 @@ class KeywordExtractor:
         if most <= 0 or not text.strip():
             return Extracted()
         if not self._uses.delegated:
-            return Extracted(keywords=tuple(extract(text, max_keywords=most, language=tongue)))
+            return Extracted(keywords=await _builtin(text, most, tongue))
         payload = {"content": text, "max_keywords": most, "language": tongue}
         keywords, problem = await self._ask(payload)
         if keywords:
             return Extracted(keywords=tuple(keywords[:most]))
         return Extracted(
-            keywords=tuple(extract(text, max_keywords=most, language=tongue)),
+            keywords=await _builtin(text, most, tongue),
             notices=(f"keywords by {self._uses} failed ({problem}); the builtin was used instead",),
         )
 
@@ -250,3 +251,8 @@ class KeywordExtractor:
             return keywords_in(answer), "its answer holds no keywords"
         except RefdeskError as exc:
             return [], str(exc)
+
+
+async def _builtin(text: str, most: int, language: str) -> tuple[Keyword, ...]:
+    # A segmenter reads its dictionary for a second, and a long text takes as long.
+    return tuple(await asyncio.to_thread(extract, text, max_keywords=most, language=language))
