@@ -113,6 +113,15 @@ class _Server(uvicorn.Server):
         await super().startup(sockets=sockets)
         self._on_up()
 
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        # Who asks whether we are ready is to be told that we are not, as long as answers are under
+        # way; so the socket is kept open until they have ended.
+        loop = asyncio.get_running_loop()
+        deadline = loop.time() + GRACE_S
+        while (tasks := list(self.server_state.tasks)) and loop.time() < deadline:
+            await asyncio.wait(tasks, timeout=deadline - loop.time())
+        await super().shutdown(sockets=sockets)
+
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
         if self.should_exit:
             os._exit(128 + sig)
@@ -204,7 +213,7 @@ async def _serve(
                 beside.add(loop.create_task(settle(application, url)))
 
         def stop() -> None:
-            application.stopping = True
+            application.stopping = application.gateway.closing = True
 
         def renew() -> None:
             try:
@@ -225,7 +234,7 @@ async def _serve(
                 server_header=False,
                 proxy_headers=False,
                 timeout_keep_alive=KEEP_ALIVE_S,
-                timeout_graceful_shutdown=GRACE_S,
+                timeout_graceful_shutdown=1,
                 backlog=2048,
             ),
             on_up=up,

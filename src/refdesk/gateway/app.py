@@ -84,6 +84,8 @@ class Gateway:
     settings: Settings = field(default_factory=Settings)
     refusals: set[tuple[str, str]] = field(default_factory=set)
     """Upstreams that answered 400 to a request with a search tool, by name and wire."""
+    closing: bool = False
+    """Answers under way go on; nothing new is begun."""
 
     async def handle(self, wire: Wire, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer a model request; whatever goes wrong is an answer too."""
@@ -214,9 +216,12 @@ class _Request:
         client, entry = self.client, self.entry
         try:
             headers: HeaderList = self.scope["headers"]
+            if self.gateway.closing:
+                raise WireError("this server is shutting down; try again", status=503)
             entry.key_id = self.gateway.login.check(login_tokens(headers))
             body = await client.read_body(headers)
             entry.client_request_id = client.request_id
+            entry.incognito = client.incognito
             document = Document.read(body)
             self.head = head = self.wire.read_head(document)
             entry.model, entry.stream = head.model, head.stream
@@ -421,7 +426,7 @@ class _Request:
             message, status=status, param=param, request_id=entry.request_id
         )
         headers: HeaderList = [(b"content-type", b"application/json")]
-        if status in (408, 413, 415, 431):
+        if status in (408, 413, 415, 431, 503):
             # What is left of the body is not read.
             headers.append((b"connection", b"close"))
         await self.client.refuse(status, self.head_lines(headers), body)
