@@ -28,7 +28,7 @@ _WRAPPERS: Final = 4
 _THINKING: Final = re.compile(r"<think(?:ing)?>.*?</think(?:ing)?>", re.DOTALL)
 _FENCE: Final = re.compile(r"```[\w-]*\s*\n?(.*?)```", re.DOTALL)
 
-_inside: ContextVar[bool] = ContextVar("refdesk_delegated", default=False)
+_at_work: ContextVar[frozenset[Uses]] = ContextVar("refdesk_at_work", default=frozenset())
 
 
 class Delegate(Protocol):
@@ -79,9 +79,11 @@ async def ask(
     """
     if delegate is None:
         raise DelegateError(_nobody(target))
+    if is_at_work(target):
+        raise DelegateError(f"{str(target)!r} is at work already and would be asked by itself")
     try:
         async with asyncio.timeout(timeout_s):
-            with _delegated():
+            with _working(target):
                 answer = await delegate.call(target, payload, timeout_s=timeout_s)
     except TimeoutError:
         raise DelegateError(
@@ -98,9 +100,9 @@ async def ask(
     return read_answer(answer)
 
 
-def is_delegated() -> bool:
-    """Whether a delegate is at work here, so that its own searches are not delegated again."""
-    return _inside.get()
+def is_at_work(target: Uses) -> bool:
+    """Whether this is called by this delegate, so that it must not be asked again."""
+    return target in _at_work.get()
 
 
 def read_answer(answer: Any) -> Any:
@@ -141,12 +143,12 @@ def _json_in(text: str) -> Any:
 
 
 @contextmanager
-def _delegated() -> Iterator[None]:
-    token = _inside.set(True)
+def _working(target: Uses) -> Iterator[None]:
+    token = _at_work.set(_at_work.get() | {target})
     try:
         yield
     finally:
-        _inside.reset(token)
+        _at_work.reset(token)
 
 
 def _nobody(target: Uses) -> str:

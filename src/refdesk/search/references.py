@@ -82,6 +82,13 @@ def merged(lists: Sequence[Sequence[ResultItem]], *, method: Merge = "rrf") -> l
     are, before weights.  What was found more than once counts at its best; at equal worth, what
     more sources found is first, and then what came first.
     """
+    return [item for item, _ in ranked(lists, method=method)]
+
+
+def ranked(
+    lists: Sequence[Sequence[ResultItem]], *, method: Merge = "rrf"
+) -> list[tuple[ResultItem, float]]:
+    """Do as `merged`, and say what each item is worth."""
     found: dict[Hashable, _Found] = {}
     for items in lists:
         for rank, item in enumerate(unique(items), start=1):
@@ -93,8 +100,8 @@ def merged(lists: Sequence[Sequence[ResultItem]], *, method: Merge = "rrf") -> l
             known.worth = max(known.worth, worth)
             if _worth(item) > _worth(known.item):
                 known.item = item
-    ranked = sorted(found.values(), key=lambda each: (-each.worth, -each.times))
-    return [each.item for each in ranked]
+    best_first = sorted(found.values(), key=lambda each: (-each.worth, -each.times))
+    return [(each.item, each.worth) for each in best_first]
 
 
 def numbered(item: ResultItem, ids: CitationIds) -> ResultItem:

@@ -9,12 +9,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from refdesk.errors import DelegateError
 from refdesk.search.delegate import DELEGATE_TIMEOUT_S, Delegate, ask
-from refdesk.search.references import Merge, citation_id, merged
+from refdesk.search.references import Merge, citation_id, ranked
 from refdesk.types import ResultItem
 from refdesk.uses import BUILTIN, Uses
 
@@ -104,7 +104,11 @@ def by_worth(items: Sequence[ResultItem], *, method: Merge = "rrf") -> list[Resu
     sources: dict[tuple[str | None, ...], list[ResultItem]] = {}
     for item in items:
         sources.setdefault((item.type, item.collection, item.model), []).append(item)
-    return merged([_by_score(source) for source in sources.values()], method=method)
+    lists = [_by_score(source) for source in sources.values()]
+    return [
+        replace(item, scores={**item.scores, "rerank": round(worth, 6)})
+        for item, worth in ranked(lists, method=method)
+    ]
 
 
 def _by_score(items: list[ResultItem]) -> list[ResultItem]:

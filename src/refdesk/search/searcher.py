@@ -465,15 +465,15 @@ def _end(node: TraceNode, result: SearchResult) -> None:
 
 
 def _finish(node: TraceNode, results: Sequence[SearchResult], count: int) -> None:
+    for child in node.children:
+        # Those that were not waited for.
+        child.cancel()
     errors = [result.error for result in results if result.error is not None]
     if errors and len(errors) == len(results):
         node.fail(errors[0])
         return
     node.log("info", COMPLETED, result_count=count)
     node.complete(result_count=count)
-    for child in node.children:
-        # Those that were not waited for.
-        child.cancel()
 
 
 def _cancel(node: TraceNode) -> None:

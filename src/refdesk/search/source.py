@@ -8,14 +8,14 @@ from typing import Any, Final
 
 from refdesk.config.library import LibrarySection
 from refdesk.errors import RefdeskError
-from refdesk.search.delegate import Delegate, is_delegated
+from refdesk.search.delegate import Delegate, is_at_work
 from refdesk.search.delegated import search_by_delegate
 from refdesk.search.handler import HandlerTable, SearchContext
 from refdesk.search.keywords import Extracted, KeywordExtractor
 from refdesk.search.references import Merge, citation_id, unique
 from refdesk.search.rerank import Reranker
 from refdesk.telemetry import spans
-from refdesk.types import SearchRequest, SearchResult
+from refdesk.types import ResultItem, SearchRequest, SearchResult
 from refdesk.uses import SearchUses, Uses
 
 _KB_LIMIT: Final = 10
@@ -82,15 +82,15 @@ class SourceSearch:
         return {"uses": {step: str(getattr(self._uses, step)) for step in steps}, **kept}
 
     async def _find(self, request: SearchRequest, context: SearchContext) -> SearchResult:
-        # A delegate that searches is served by the sources, or it would be asked by itself.
-        uses = SearchUses(keyword=self._uses.keyword) if is_delegated() else self._uses
+        uses = self._uses
         if uses.search.kind == "disabled" and request.source == "auto":
             return SearchResult(
                 type=request.type,
                 query=request.query,
                 notices=("automatic search is switched off (uses.search: disabled)",),
             )
-        if uses.search.delegated:
+        # A delegate that searches is served by the sources, or it would be asked by itself.
+        if uses.search.delegated and not is_at_work(uses.search):
             return await self._delegate(uses.search, request)
         extracted = Extracted()
         asked = request
@@ -98,7 +98,7 @@ class SourceSearch:
             extracted = await self._keywords.extract(request.query)
             asked = replace(request, query=extracted.query or request.query)
             context.trace.log("debug", "Keywords extracted", count=len(extracted.keywords))
-        if request.type == "web" and uses.web.delegated:
+        if request.type == "web" and uses.web.delegated and not is_at_work(uses.web):
             found = await self._delegate(uses.web, asked)
         else:
             found = await self._handlers.get(request.type).search(asked, context=context)
@@ -117,7 +117,13 @@ class SourceSearch:
     ) -> SearchResult:
         weight = getattr(self._config.weights, request.source)
         items = [
-            replace(item, type=request.type, source=request.source, weight=weight)
+            replace(
+                item,
+                type=request.type,
+                source=request.source,
+                weight=weight,
+                scores=item.scores or _scores(item),
+            )
             for item in result.items
         ]
         items = unique(items)[: request.limit]
@@ -166,3 +172,7 @@ class SourceSearch:
         return SearchResult(
             type=request.type, query=request.query, source=request.source, error=error
         )
+
+
+def _scores(item: ResultItem) -> dict[str, float]:
+    return {} if item.score is None else {"source": item.score}
