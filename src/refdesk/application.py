@@ -10,25 +10,26 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 import structlog
 
+from refdesk.api.search import SearchApi
 from refdesk.config import Config
-from refdesk.config.secrets import KeyRef
-from refdesk.errors import ConfigError, StoreError
+from refdesk.errors import StoreError
 from refdesk.fetch import Fetcher
-from refdesk.gateway.app import WIRES, Gateway, Settings
+from refdesk.gateway.app import WIRES, Gateway, Login, Settings
 from refdesk.gateway.auth import KeyLogin
 from refdesk.gateway.driver import CHARGED_KEY, Driver, FoundSearch
 from refdesk.gateway.log import Entry, RequestLog
 from refdesk.gateway.metrics import Metrics
 from refdesk.gateway.root import Root
 from refdesk.gateway.targets import build_targets
+from refdesk.records import ReferenceBook, StoreRecorder
+from refdesk.search import Searcher, WebHandler
 from refdesk.store import (
     KeyRing,
     LedgerEntry,
@@ -36,14 +37,18 @@ from refdesk.store import (
     SearchItem,
     SearchRecord,
     Store,
-    StoreKey,
     Usage,
 )
+from refdesk.store.opening import open_store as open_store  # offered here, beside the rest
 from refdesk.types import Attempt, ResultItem, WebAnswer
 from refdesk.upstream import UpstreamClient
+from refdesk.uses import SearchUses
+from refdesk.web.building import build_engines as build_engines  # offered here, beside the rest
+from refdesk.web.building import library_section
+from refdesk.web.building import search_settings as search_settings
 from refdesk.web.cache import Cache
-from refdesk.web.engines import ENGINES, BaseEngine
-from refdesk.web.handler import Found, SearchSettings, WebSearch, found_bytes
+from refdesk.web.engines import BaseEngine
+from refdesk.web.handler import Found, WebSearch, found_bytes
 from refdesk.web.health import Health
 from refdesk.web.limiter import Limiter
 
@@ -51,58 +56,6 @@ _LOOPBACK: Final = frozenset({"127.0.0.1", "::1", "localhost"})
 _CLEAN_EVERY_S: Final = 3600.0
 
 _log: structlog.stdlib.BoundLogger = structlog.get_logger("refdesk")
-
-
-def build_engines(config: Config) -> dict[str, BaseEngine]:
-    """Return the engines of a configuration, checked; ConfigError names entry and remedy."""
-    engines: dict[str, BaseEngine] = {}
-    for name, entry in config.engine_entries.items():
-        try:
-            plugin = ENGINES.get(entry.type)
-        except ConfigError as exc:
-            raise ConfigError(f"engines.{name}.type: {exc}") from None
-        engines[name] = plugin.configure(name, entry.settings)
-    return engines
-
-
-def search_settings(config: Config) -> SearchSettings:
-    """Return the bounds of web search."""
-    search = config.gateway.search
-    return SearchSettings(
-        default_engine=search.default_engine,
-        pages_per_query=search.pages_per_query,
-        engine_timeout_ms=search.engine_timeout_ms,
-        budget_ms=search.budget_ms,
-        concurrency=search.concurrency,
-        queue_timeout_ms=search.queue_timeout_ms,
-        max_response_bytes=search.max_response_bytes,
-        cache_ttl_s=search.cache_ttl_s,
-        memory_limit_mb=search.memory_limit_mb,
-    )
-
-
-def open_store(config: Config, *, upgrade: bool = True) -> Store:
-    """Open the store that a configuration names; StoreError says what to do."""
-    key = _store_key(config.store.key)
-    data_dir = Path(config.data_dir) if config.store.url.startswith("sqlite") else None
-    return Store.open(config.store.url, data_dir=data_dir, key=key, upgrade=upgrade)
-
-
-def _store_key(refs: Sequence[KeyRef]) -> StoreKey | None:
-    texts: list[str] = []
-    for ref in refs:
-        if ref.literal is not None:
-            texts.append(ref.literal.get_secret_value())
-        elif ref.path is not None:
-            if ref.may_be_made and len(refs) == 1:
-                return None
-            try:
-                texts.append(ref.path.read_text())
-            except OSError as exc:
-                raise StoreError(
-                    f"store.key: the file {ref.path} cannot be read ({exc.strerror})"
-                ) from None
-    return StoreKey.parse(texts)
 
 
 def key_required(config: Config) -> bool:
@@ -119,6 +72,9 @@ class Application:
     store: Store
     keys: KeyRing
     web: WebSearch
+    searcher: Searcher
+    """Search as the library does it: with references, and recorded."""
+    references: ReferenceBook
     fetcher: Fetcher
     upstream: UpstreamClient
     gateway: Gateway
@@ -153,6 +109,16 @@ class Application:
             on_call=lambda attempt: _count(store, prices, attempt),
         )
         records = _Records(store, config)
+        searcher = Searcher(
+            library_section(config),
+            handlers=[WebHandler(web)],
+            uses=_uses(config),
+            recorder=StoreRecorder(
+                store, keep_queries=lambda: records.config.privacy.store_queries
+            ),
+            keep_queries=config.privacy.store_queries,
+        )
+        references = ReferenceBook(store)
         metrics = Metrics()
         log = RequestLog(metrics.take, records.take, _log_requests)
         upstream = UpstreamClient(trust_env=False)
@@ -174,6 +140,8 @@ class Application:
             store=store,
             keys=keys,
             web=web,
+            searcher=searcher,
+            references=references,
             fetcher=fetcher,
             upstream=upstream,
             gateway=gateway,
@@ -181,6 +149,9 @@ class Application:
                 gateway,
                 ready=lambda: application.unready(),
                 metrics=lambda: application._metrics_page(),
+                mounts=SearchApi(
+                    host=_Host(lambda: application), book=references, log=log
+                ).mounts(),
             ),
             metrics=metrics,
             log=log,
@@ -212,9 +183,11 @@ class Application:
         """
         engines = build_engines(config)
         targets = build_targets(config, WIRES)
+        uses = _uses(config)
         self.web.reload(engines, search_settings(config))
         self._prices.engines = engines
         self._records.config = config
+        self.searcher.configure(library_section(config), uses)
         gateway = self.gateway
         gateway.targets = targets
         gateway.refusals.clear()
@@ -310,6 +283,45 @@ class _KeyIds:
         return key.id if key else None
 
 
+def _uses(config: Config) -> SearchUses:
+    return SearchUses.read(config.uses.model_dump())
+
+
+class _Host:
+    """What the search API sees of the application, as it is now."""
+
+    def __init__(self, application: Callable[[], Application]) -> None:
+        self._application = application
+
+    @property
+    def searcher(self) -> Searcher:
+        return self._application().searcher
+
+    @property
+    def login(self) -> Login:
+        return self._application().gateway.login
+
+    @property
+    def keys_required(self) -> bool:
+        return key_required(self._application().config)
+
+    @property
+    def closing(self) -> bool:
+        return self._application().stopping
+
+    def engines(self) -> Mapping[str, bool]:
+        engines = self._application().web.engines
+        return {name: engine.options.enabled for name, engine in engines.items()}
+
+    def claims(self, key_id: str | None) -> Mapping[str, Any]:
+        key = self._application().keys.get(key_id) if key_id else None
+        return key.claims if key else {}
+
+    def spent(self, key_id: str | None) -> str:
+        application = self._application()
+        return _spent(application.store, application.keys, key_id)
+
+
 class _Records:
     """Between the gateway and the store: searches kept and found, finished requests written."""
 
@@ -341,7 +353,9 @@ class _Records:
                     for item in answer.items
                 ),
                 answer=answer.answer,
-                conversation=found.conversation,
+                conversation=found.conversation or None,
+                duration_ms=_ms(found.duration_s),
+                error=found.error or None,
             )
         )
 
@@ -365,6 +379,8 @@ class _Records:
 
     def take(self, entries: Sequence[Entry]) -> None:
         for entry in entries:
+            if entry.incognito:
+                continue
             self._store.writer.offer(_request_record(entry, self.config.privacy.store_queries))
 
 

@@ -53,6 +53,7 @@ class Client:
         "_timer",
         "gone",
         "head_sent",
+        "incognito",
         "is_stream",
         "request_id",
         "unread",
@@ -67,6 +68,8 @@ class Client:
         self._pinging: asyncio.TimerHandle | asyncio.Task[None] | None = None
         self.request_id: str | None = None
         """The client's own id for the request."""
+        self.incognito = False
+        """It asked that nothing of the request be kept (``x-refdesk-incognito``)."""
         self.gone = False
         """It closed the connection before its answer was complete."""
         self.head_sent = False
@@ -85,6 +88,8 @@ class Client:
                 declared = int(value) if value.isdigit() else None
             elif name in (b"x-request-id", b"x-client-request-id"):
                 self.request_id = value[:128].decode("latin-1")
+            elif name == b"x-refdesk-incognito":
+                self.incognito = value.strip().lower() not in (b"", b"0", b"false", b"off", b"no")
             elif name == b"content-encoding" and value.lower() not in (b"", b"identity"):
                 coding = value.decode("latin-1")[:40]
                 raise WireError(

@@ -42,6 +42,9 @@ class FoundSearch:
     query: str
     conversation: str
     answer: WebAnswer
+    duration_s: float = 0.0
+    error: str = ""
+    """Why it gave nothing; it then stands for no conversation."""
 
 
 class Searches(Protocol):
@@ -107,6 +110,19 @@ class Driver:
             )
         except SearchError as exc:
             entry.queue_s = exc.queue_s
+            self._keep(
+                FoundSearch(
+                    id=id_,
+                    request_id=entry.request_id,
+                    key_id=entry.key_id,
+                    query=command.query.text,
+                    conversation="",
+                    answer=WebAnswer(engine=exc.attempts[-1].engine if exc.attempts else ""),
+                    duration_s=self._clock() - started,
+                    error=str(exc),
+                ),
+                entry,
+            )
             return x.SearchFailed(
                 exc.reason, str(exc), id=id_, notices=exc.notices, attempts=exc.attempts
             )
@@ -128,12 +144,10 @@ class Driver:
             query=command.query.text,
             conversation=conversation_hash(command.conversation),
             answer=answer,
+            duration_s=entry.search_s,
         )
         self._remember(found)
-        try:
-            self._searches.keep(found)
-        except Exception:
-            _log.exception("a search was not kept", request_id=entry.request_id)
+        self._keep(found, entry)
         return x.SearchDone(id_, answer)
 
     async def recall(self, command: x.Recall, entry: Entry) -> x.Recalled:
@@ -158,6 +172,14 @@ class Driver:
             for id_, found in known.items()
         }
         return x.Recalled(History(rows=rows, searches=searches), earlier)
+
+    def _keep(self, found: FoundSearch, entry: Entry) -> None:
+        if entry.incognito:
+            return
+        try:
+            self._searches.keep(found)
+        except Exception:
+            _log.exception("a search was not kept", request_id=entry.request_id)
 
     def _remember(self, found: FoundSearch) -> None:
         self._by_id[found.id] = found

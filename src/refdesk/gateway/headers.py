@@ -35,6 +35,8 @@ _KEPT_FROM_UPSTREAM: Final = _HOP_BY_HOP | {
     b"api-key",
     b"x-goog-api-key",
     b"cookie",
+    # What the client said to us.
+    b"x-refdesk-incognito",
     # Where the client sits is the operator's business, not the upstream's.
     b"forwarded",
     b"via",

@@ -53,6 +53,8 @@ class Entry:
     upstream_s: float = 0.0
     """Until the upstream's head arrived."""
     unknown_citations: int = 0
+    incognito: bool = False
+    """Whether nothing of it is to be kept; counted it is all the same."""
 
     @property
     def time(self) -> datetime:

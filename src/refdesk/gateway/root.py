@@ -4,8 +4,9 @@ The gateway's front door: which path is which, and the small pages beside the mo
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
-from typing import Final
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass
+from typing import Final, Literal
 
 import msgspec
 
@@ -18,12 +19,24 @@ from refdesk.wires.base import Wire
 
 Handler = Callable[[Scope, Receive, Send], Awaitable[None]]
 
-SERVED: Final = (
+MODEL_ROUTES: Final = (
     "POST /v1/messages, POST /v1/messages/count_tokens, POST /v1/chat/completions, "
     "POST /v1/responses, GET /v1/models, GET /v1/models/{id}"
 )
 _TEXT: Final = b"text/plain; charset=utf-8"
 _JSON: Final = b"application/json"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Mount:
+    """A path beside the model routes, answered by somebody else."""
+
+    method: Literal["GET", "POST"]
+    path: str
+    """One that ends in a slash stands for all that begin with it."""
+    handler: Handler
+    shown: str = ""
+    """How it is told to whoever asks for a path that is not served."""
 
 
 class Root:
@@ -34,6 +47,7 @@ class Root:
         gateway: The model routes.
         ready: Returns what keeps the server from being ready, or an empty string.
         metrics: Writes the Prometheus page: its content type and body.
+        mounts: What else is served.  Model routes are looked up first.
     """
 
     def __init__(
@@ -42,6 +56,7 @@ class Root:
         *,
         ready: Callable[[], str],
         metrics: Callable[[], tuple[str, bytes]],
+        mounts: Sequence[Mount] = (),
     ) -> None:
         self.gateway = gateway
         self._ready = ready
@@ -60,6 +75,12 @@ class Root:
             "/v1/models": self._models,
             "/models": self._models,
         }
+        for mount in mounts:
+            if not mount.path.endswith("/"):
+                table = self._posts if mount.method == "POST" else self._gets
+                table[mount.path] = mount.handler
+        self._below = [mount for mount in mounts if mount.path.endswith("/")]
+        self._served = ", ".join([MODEL_ROUTES, *(mount.shown for mount in mounts if mount.shown)])
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
@@ -70,14 +91,21 @@ class Root:
             return
         method, path = scope["method"], scope["path"]
         if method == "POST":
-            handler = self._posts.get(path)
+            handler = self._posts.get(path) or self._find_below("POST", path)
         elif method in ("GET", "HEAD"):
             handler = self._gets.get(path)
             if handler is None and path.startswith(("/v1/models/", "/models/")):
                 handler = self._model
+            handler = handler or self._find_below("GET", path)
         else:
             handler = None
         await (handler or self._unknown)(scope, receive, send)
+
+    def _find_below(self, method: str, path: str) -> Handler | None:
+        for mount in self._below:
+            if mount.method == method and path.startswith(mount.path):
+                return mount.handler
+        return None
 
     # Model routes
 
@@ -96,7 +124,7 @@ class Root:
     # Pages
 
     async def _home(self, scope: Scope, _: Receive, send: Send) -> None:
-        await _answer(scope, send, 200, _TEXT, b"Refdesk. " + SERVED.encode() + b"\n")
+        await _answer(scope, send, 200, _TEXT, f"Refdesk. {self._served}\n".encode())
 
     async def _livez(self, scope: Scope, _: Receive, send: Send) -> None:
         await _answer(scope, send, 200, _TEXT, b"ok\n")
@@ -160,12 +188,14 @@ class Root:
         known = [
             allowed
             for allowed, table in (("POST", self._posts), ("GET", self._gets))
-            if path in table
+            if path in table or self._find_below(allowed, path)
         ]
         if known:
             fault = WireError(f"{method} {path[:200]} is not served; use {known[0]}", status=405)
         else:
-            fault = WireError(f"{path[:200]} is not served here; served: {SERVED}", status=404)
+            fault = WireError(
+                f"{path[:200]} is not served here; served: {self._served}", status=404
+            )
         await _refuse(scope, send, fault, allow=known)
 
 

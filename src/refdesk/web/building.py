@@ -44,9 +44,7 @@ def library_section(config: Config) -> LibrarySection:
     web = config.search.web
     if web.provider is None or web.engine is not None:
         return config.search
-    return config.search.model_copy(
-        update={"web": web.model_copy(update={"engine": web.provider})}
-    )
+    return config.search.model_copy(update={"web": web.model_copy(update={"engine": web.provider})})
 
 
 def search_settings(config: Config) -> SearchSettings:
@@ -65,9 +63,7 @@ def search_settings(config: Config) -> SearchSettings:
     )
 
 
-def _provider_engine(
-    config: Config, provider: str, environment: Mapping[str, str]
-) -> BaseEngine:
+def _provider_engine(config: Config, provider: str, environment: Mapping[str, str]) -> BaseEngine:
     try:
         plugin = ENGINES.get(provider)
     except ConfigError as exc:

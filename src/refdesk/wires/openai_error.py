@@ -18,7 +18,14 @@ _CODES: Final = {
 }
 
 
-def error_body(message: str, *, status: int, param: str | None, request_id: str = "") -> bytes:
+def error_body(
+    message: str,
+    *,
+    status: int,
+    param: str | None,
+    request_id: str = "",
+    code: str | None = None,
+) -> bytes:
     """
     Return ``{"error": {"message", "type", "param", "code"}}``, all four always present.
 
@@ -26,5 +33,6 @@ def error_body(message: str, *, status: int, param: str | None, request_id: str 
     The request id has no place in this body: it travels in the ``x-request-id`` header.
     """
     type_ = "server_error" if status >= 500 else _TYPES.get(status, "invalid_request_error")
-    code = "model_not_found" if status == 404 and param == "model" else _CODES.get(status)
+    if code is None:
+        code = "model_not_found" if status == 404 and param == "model" else _CODES.get(status)
     return dump({"error": {"message": message, "type": type_, "param": param, "code": code}})

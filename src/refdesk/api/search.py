@@ -1,0 +1,395 @@
+"""
+Search without a model, over HTTP: ``/v1/search``, ``/v1/alpha/search``, ``/v1/references``.
+
+Whatever goes wrong is an answer in OpenAI's error shape.  Every answer has an ``x-request-id``,
+which opens the references in the order in which they were shown.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Final, Protocol
+
+import msgspec
+import structlog
+
+from refdesk.api.bodies import Asked, read_search
+from refdesk.api.codex import max_chars, read_alpha, write_alpha
+from refdesk.errors import StoreError, UnknownName, WireError
+from refdesk.gateway.app import Login, new_request_id
+from refdesk.gateway.client import Client, HeaderList, Receive, Scope, Send, header
+from refdesk.gateway.driver import CHARGED_KEY
+from refdesk.gateway.headers import login_tokens
+from refdesk.gateway.log import Entry, RequestLog
+from refdesk.gateway.root import Mount
+from refdesk.records import NoSuchReference, NotYours, ReferenceBook
+from refdesk.search import Searcher
+from refdesk.search.emit import reference_json
+from refdesk.search.references import reference_of
+from refdesk.types import Reference, SearchResult, WebAnswer
+from refdesk.wires.openai_error import error_body
+
+_LATER: Final = {"kb": "knowledge search", "db": "database search"}
+_SNIPPET_CHARS: Final = 200
+_STATUS: Final = {
+    "no_query": 400,
+    "engine_timeout": 504,
+    "budget_exceeded": 504,
+    "no_engine": 503,
+    "engine_resting": 503,
+    "queue_timeout": 503,
+    "memory_pressure": 503,
+}
+"""How a search that failed is answered; 502 where the engine is at fault."""
+
+_log: structlog.stdlib.BoundLogger = structlog.get_logger("refdesk")
+
+Shown = Callable[[Sequence[Reference], Sequence[str], str], dict[str, Any]]
+"""Writes an answer: the references, what is to be said besides, the request's id."""
+
+
+class Host(Protocol):
+    """What the search API needs of the application; read anew for every request."""
+
+    @property
+    def searcher(self) -> Searcher:
+        """Who searches."""
+        ...
+
+    @property
+    def login(self) -> Login:
+        """Who a client is."""
+        ...
+
+    @property
+    def keys_required(self) -> bool:
+        """Whether clients need a key; where not, searches without one are everybody's."""
+        ...
+
+    @property
+    def closing(self) -> bool:
+        """Whether nothing new is begun."""
+        ...
+
+    def engines(self) -> Mapping[str, bool]:
+        """Return the names of the web engines, and whether each is enabled."""
+        ...
+
+    def claims(self, key_id: str | None) -> Mapping[str, Any]:
+        """Return the identity that requests with this key have."""
+        ...
+
+    def spent(self, key_id: str | None) -> str:
+        """Return why a key may not search any more today, or an empty string."""
+        ...
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class SearchApi:
+    """The routes.  ``log`` is told of every search."""
+
+    host: Host
+    book: ReferenceBook
+    log: RequestLog
+
+    def mounts(self) -> list[Mount]:
+        """Return what is served, with and without ``/v1``."""
+        found: list[Mount] = []
+        for prefix, told in (("/v1", True), ("", False)):
+            served = [
+                ("POST", f"{prefix}/search", self._search, "POST /v1/search"),
+                ("POST", f"{prefix}/search/", self._search, "POST /v1/search/{engine}"),
+                ("POST", f"{prefix}/alpha/search", self._alpha, "POST /v1/alpha/search"),
+                (
+                    "GET",
+                    f"{prefix}/references/",
+                    self._references,
+                    "GET /v1/references/{request_id}[/{index}]",
+                ),
+            ]
+            found += [
+                Mount(method=method, path=path, handler=handler, shown=shown if told else "")  # type: ignore[arg-type]
+                for method, path, handler, shown in served
+            ]
+        return found
+
+    async def _search(self, scope: Scope, receive: Receive, send: Send) -> None:
+        _, _, name = scope["path"].partition("/search/")
+
+        def read(body: bytes) -> Asked:
+            kind, engine = self._target(name)
+            return _aimed(read_search(body, engine=engine or None), kind, name)
+
+        await _Call(self, scope, receive, send).run(read, lambda _: _shown, strict=True)
+
+    async def _alpha(self, scope: Scope, receive: Receive, send: Send) -> None:
+        def write(body: bytes) -> Shown:
+            limit = max_chars(body)
+            return lambda references, said, _: write_alpha(references, said, limit)
+
+        await _Call(self, scope, receive, send).run(read_alpha, write, strict=False)
+
+    async def _references(self, scope: Scope, receive: Receive, send: Send) -> None:
+        await _Call(self, scope, receive, send).open_references()
+
+    def _target(self, name: str) -> tuple[str, str]:
+        """Return the type of search that a path names, and its engine."""
+        kind, colon, _ = name.partition(":")
+        if colon and kind in _LATER:
+            if kind not in self.host.searcher.handlers.types():
+                raise WireError(
+                    f"{_LATER[kind]} ({name[:80]!r}) comes with a later release; name a web"
+                    " engine, or none",
+                    status=404,
+                    param="engine",
+                )
+            return kind, ""
+        engines = self.host.engines()
+        if name and name not in engines:
+            raise WireError(
+                str(UnknownName("engine", name[:80], engines)), status=404, param="engine"
+            )
+        if name and not engines[name]:
+            raise WireError(
+                f"the engine {name!r} is disabled; name another, or set engines.{name}.enabled",
+                status=404,
+                param="engine",
+            )
+        return "web", name
+
+
+class _Call:
+    """One request of a client."""
+
+    def __init__(self, api: SearchApi, scope: Scope, receive: Receive, send: Send) -> None:
+        self._api = api
+        self._scope = scope
+        self._client = Client(receive, send)
+        self._send = send
+        self._started = time.perf_counter()
+        self._entry = Entry(request_id=new_request_id(), started=time.time(), wire="search")
+
+    async def run(
+        self,
+        read: Callable[[bytes], Asked],
+        writer: Callable[[bytes], Shown],
+        *,
+        strict: bool,
+    ) -> None:
+        """
+        Search, and answer.
+
+        Args:
+            read: Reads the body.
+            writer: Returns what writes the answer to that body.
+            strict: Whether a search that failed is an HTTP error; else it is told in the answer.
+        """
+
+        async def answer() -> None:
+            body = await self._client.read_body(self._scope["headers"])
+            self._entry.client_request_id = self._client.request_id
+            self._entry.incognito = self._client.incognito
+            asked = read(body)
+            write = writer(body)
+            results = await self._results(asked)
+            failed = [result for result in results if result.error is not None]
+            if strict and results and len(failed) == len(results):
+                await self._refuse_failed(failed[0])
+                return
+            said = [*asked.notices, *(f"the search failed: {one.error}" for one in failed)]
+            said += [notice for result in results for notice in result.notices]
+            shown = write(
+                _references_of(results), list(dict.fromkeys(said)), self._entry.request_id
+            )
+            await self._answer(200, msgspec.json.encode(shown))
+
+        await self._guarded(answer)
+        self._api.log.add(self._entry)
+
+    async def open_references(self) -> None:
+        """Answer a request for the references of an earlier one, or for one of them."""
+
+        async def answer() -> None:
+            key_id = self._entry.key_id
+            host, book = self._api.host, self._api.book
+            path = self._scope["path"].partition("/references/")[2].rstrip("/")
+            request_id, slash, number = path.partition("/")
+            index = _index(number) if slash else None
+            shared = not host.keys_required
+            try:
+                if index is None:
+                    found = await book.of_request(request_id, owner=key_id, shared=shared)
+                    shown: dict[str, Any] = {
+                        "request_id": request_id,
+                        "references": [_reference(one) for one in found],
+                        "total": len(found),
+                    }
+                else:
+                    shown = _reference(
+                        await book.one(request_id, index, owner=key_id, shared=shared)
+                    )
+            except NoSuchReference as exc:
+                raise WireError(str(exc), status=404) from None
+            except NotYours as exc:
+                raise WireError(str(exc), status=403) from None
+            except StoreError as exc:
+                _log.warning("references could not be looked up", error=str(exc))
+                raise WireError(
+                    "the store does not answer, so references cannot be opened; try again",
+                    status=503,
+                ) from None
+            await self._answer(200, msgspec.json.encode(shown))
+
+        await self._guarded(answer)
+
+    async def _results(self, asked: Asked) -> list[SearchResult]:
+        entry, host = self._entry, self._api.host
+        if not asked.requests:
+            return []
+        if spent := host.spent(entry.key_id):
+            raise WireError(spent, status=429)
+        CHARGED_KEY.set(entry.key_id)
+        outcome = entry.outcome
+        outcome.query = "; ".join(request["query"] for request in asked.requests)
+        started = time.perf_counter()
+        self._client.watch(asyncio.current_task())  # type: ignore[arg-type]
+        try:
+            results = await host.searcher.all(
+                asked.requests,
+                request_id=entry.request_id,
+                owner=entry.key_id,
+                identity=host.claims(entry.key_id),
+                incognito=entry.incognito or not asked.store,
+            )
+        finally:
+            entry.search_s = time.perf_counter() - started
+        entry.incognito = entry.incognito or not asked.store
+        outcome.attempts = tuple(attempt for result in results for attempt in result.attempts)
+        outcome.notices = [notice for result in results for notice in result.notices]
+        good = [result for result in results if result.error is None]
+        if good:
+            outcome.kind = "gateway"
+            items = tuple({item.index: item for each in good for item in each.items}.values())
+            engine = next((result.engine for result in good if result.engine), "")
+            outcome.answer = WebAnswer(items=items, engine=engine or "")
+        else:
+            outcome.kind = "degraded"
+            outcome.reason = results[0].reason or "engine_bad_response"  # type: ignore[assignment]
+            outcome.detail = results[0].error or ""
+        return results
+
+    def _admit(self) -> None:
+        if self._api.host.closing:
+            raise WireError("this server is shutting down; try again", status=503)
+        self._entry.key_id = self._api.host.login.check(login_tokens(self._scope["headers"]))
+
+    async def _guarded(self, answer: Callable[[], Awaitable[None]]) -> None:
+        entry, client = self._entry, self._client
+        try:
+            self._admit()
+            await answer()
+        except WireError as exc:
+            entry.error = str(exc)
+            await self._refuse(exc.status, str(exc), param=exc.param)
+        except asyncio.CancelledError:
+            if not client.gone:
+                raise
+            entry.end, entry.status = "client_disconnected", 499
+        except Exception as exc:
+            # Nothing that a client sends may lead here; if it does, it gets an answer all the same.
+            entry.error = f"{type(exc).__name__}: a fault of Refdesk, please report it"
+            _log.exception("a search request failed", request_id=entry.request_id)
+            await self._refuse(500, f"{entry.error} with the id {entry.request_id}")
+        finally:
+            client.unwatch()
+            entry.total_s = time.perf_counter() - self._started
+
+    async def _refuse_failed(self, result: SearchResult) -> None:
+        status = _STATUS.get(result.reason or "", 502)
+        self._entry.error = result.error or ""
+        await self._refuse(status, f"the search failed: {result.error}", code=result.reason)
+
+    async def _refuse(
+        self, status: int, message: str, *, param: str | None = None, code: str | None = None
+    ) -> None:
+        self._entry.status = status
+        headers = self._headers()
+        if status in (408, 413, 415, 431, 503):
+            headers.append((b"connection", b"close"))
+        body = error_body(message, status=status, param=param, code=code)
+        await self._client.refuse(status, headers, body)
+
+    async def _answer(self, status: int, body: bytes) -> None:
+        self._entry.status = status
+        headers = [*self._headers(), (b"content-length", b"%d" % len(body))]
+        await self._send({"type": "http.response.start", "status": status, "headers": headers})
+        shown = b"" if self._scope["method"] == "HEAD" else body
+        await self._send({"type": "http.response.body", "body": shown})
+
+    def _headers(self) -> HeaderList:
+        entry = self._entry
+        return [
+            (b"content-type", b"application/json"),
+            (b"x-content-type-options", b"nosniff"),
+            (b"cache-control", b"no-store"),
+            (b"x-request-id", entry.request_id.encode()),
+            header("x-refdesk-search", entry.outcome.header()),
+            (b"server-timing", b"search;dur=%.1f" % (entry.search_s * 1000)),
+        ]
+
+
+def _aimed(asked: Asked, kind: str, name: str) -> Asked:
+    """Return searches aimed at a collection or a database, where the path names one."""
+    if kind == "web":
+        return asked
+    place = name.partition(":")[2]
+    where = {"collections": [place]} if kind == "kb" else {"database": place}
+    requests = tuple(
+        {name: request[name] for name in ("query", "source", "limit")} | {"type": kind} | where
+        for request in asked.requests
+    )
+    return replace(asked, requests=requests)
+
+
+def _references_of(results: Iterable[SearchResult]) -> list[Reference]:
+    """Return what was found, each source once, in the order of the numbers."""
+    items = {item.index: item for result in results for item in result.items}
+    return [reference_of(items[index]) for index in sorted(items)]
+
+
+def _shown(references: Sequence[Reference], said: Sequence[str], request_id: str) -> dict[str, Any]:
+    shown: dict[str, Any] = {
+        "id": request_id,
+        "object": "search",
+        "results": [
+            {
+                "title": reference.title,
+                "url": reference.url,
+                "snippet": reference.content,
+                "date": reference.meta.get("published"),
+                "last_updated": None,
+            }
+            for reference in references
+        ],
+    }
+    return shown | ({"notices": list(said)} if said else {})
+
+
+def _reference(reference: Reference) -> dict[str, Any]:
+    shown = reference_json(reference)
+    shown["metadata"] = shown.pop("meta")
+    content = reference.content
+    cut = content[:_SNIPPET_CHARS].rstrip() + "…" if len(content) > _SNIPPET_CHARS else content
+    return {**shown, "snippet": cut}
+
+
+def _index(text: str) -> int:
+    # More digits than any number that was ever given are no number of ours either.
+    if not (text.isascii() and text.isdigit() and len(text) <= 9 and int(text) >= 1):
+        raise WireError(
+            f"{text[:80]!r} is no number of a reference; they count from 1", param="index"
+        )
+    return int(text)
