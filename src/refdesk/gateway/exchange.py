@@ -19,9 +19,9 @@ from typing import Literal
 
 from refdesk.errors import Reason, UpstreamError, WireError
 from refdesk.gateway import history, material
-from refdesk.gateway.query import extract_query
 from refdesk.gateway.route import Decision, Route
 from refdesk.gateway.steps import Step, decide_step
+from refdesk.search.extracting import extract_query
 from refdesk.types import Attempt, WebAnswer, WebQuery
 from refdesk.wires.base import (
     GatewaySearch,

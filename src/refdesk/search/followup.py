@@ -63,8 +63,8 @@ _PRONOUN: Final = re.compile(
     re.IGNORECASE,
 )
 _LEAD: Final = re.compile(
-    r"\s*(?:and|but|or|what\s+about|how\s+about|why(?:\s+not)?\s*\??$|how\s+so|since\s+when|"
-    r"where\s*\??$|when\s*\??$|who\s*\??$|more|else|还有|那|那么|为什么呢|然后|再|换成)",
+    r"\s*(?:(?:and|but|or|what\s+about|how\s+about|how\s+so|since\s+when|more|else)\b"
+    r"|(?:why|why\s+not|where|when|who)\W*$|还有|那|为什么呢|然后|再|换成)",
     re.IGNORECASE,
 )
 _NO_FRAME: Final = re.compile(

@@ -1,5 +1,5 @@
 """
-What to ask the search engine: the user's last words, without what clients wrap round them.
+The user's words without what clients wrap round them.
 
 What looks like a secret is cut out, since a query leaves the house.
 """
@@ -72,6 +72,11 @@ class ExtractedQuery:
 
     text: str
     removed: tuple[str, ...] = ()
+    said: str = ""
+    """What the user said, where ``text`` is a follow-up made complete; else empty."""
+    unresolved: bool = False
+    """Whether it looks like a follow-up that no rule could complete."""
+    notices: tuple[str, ...] = ()
 
 
 def extract_query(user_texts: Sequence[str], max_chars: int) -> ExtractedQuery:
