@@ -38,7 +38,7 @@ def existing_store(config: Config) -> Store | None:
     Raises:
         StoreError: It cannot be opened, or has another schema than this version's.
     """
-    from refdesk.application import open_store
+    from refdesk.store.opening import open_store
 
     if schema_found(config) is None:
         return None

@@ -46,7 +46,7 @@ def create(
         name = f"key of {clock.now():%Y-%m-%d}"
     elif not name.strip():
         raise typer.BadParameter("it is empty; write a name to know it by", param_hint="--name")
-    from refdesk.application import open_store
+    from refdesk.store.opening import open_store
 
     with open_store(read_config(config).config, upgrade=False) as store:
         token, key = store.keys.create(name, claims=given, daily_limit=daily_limit, expires=ends)
@@ -54,7 +54,7 @@ def create(
         print_json({"token": token, **_shown(key)})
     else:
         print(token)
-    say(f"the key {key.name!r} has the id {key.id}, {_until(key)}; its token is not shown again")
+    say(f"the key {key.name!r} has the id {key.id} and {_until(key)}; its token is not shown again")
 
 
 @app.command("list")

@@ -21,9 +21,9 @@ def migrate(
     json: JsonOption = False,
 ) -> None:
     """Bring the store up to date, or make it; a store of a newer version is refused."""
-    from refdesk.application import open_store
     from refdesk.cli._store import schema_found
     from refdesk.errors import StoreError
+    from refdesk.store.opening import open_store
     from refdesk.store.tables import SCHEMA
 
     loaded = read_config(config).config
