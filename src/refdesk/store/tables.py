@@ -54,6 +54,11 @@ def _clean_all(value: Any) -> Any:
     return value
 
 
+def as_json(value: Any) -> str:
+    """Return a value as the JSON text that is stored; dataclasses become objects."""
+    return msgspec.json.encode(_clean_all(msgspec.to_builtins(value))).decode()
+
+
 class CleanText(TypeDecorator[str]):
     """Text, cleaned on its way in."""
 
@@ -71,8 +76,7 @@ class Json(TypeDecorator[Any]):
     cache_ok = True
 
     def process_bind_param(self, value: Any, dialect: Dialect) -> str:
-        plain = _clean_all(msgspec.to_builtins(value))
-        return msgspec.json.encode(plain).decode()
+        return as_json(value)
 
     def process_result_value(self, value: Any, dialect: Dialect) -> Any:
         return None if value is None else msgspec.json.decode(value)

@@ -24,7 +24,6 @@ from refdesk.store.connection import Database
 from refdesk.store.ledger import Ledger, LedgerEntry
 from refdesk.store.requests import RequestRecord
 from refdesk.store.searches import SearchRecord
-from refdesk.store.tables import requests as requests_table
 from refdesk.store.tables import searches as searches_table
 
 _log = logging.getLogger(__name__)
@@ -251,10 +250,9 @@ class Writer:
 
     def _insert(self, connection: Connection, batch: Sequence[Record]) -> None:
         # A record that is there already came in a batch whose commit we did not hear of.
-        logged = [requests.row_of(item) for item in batch if isinstance(item, RequestRecord)]
+        logged = [item for item in batch if isinstance(item, RequestRecord)]
         if logged:
-            statement = self._database.insert(requests_table)
-            connection.execute(statement.on_conflict_do_nothing(index_elements=["id"]), logged)
+            requests.insert(self._database, connection, logged)
         found = [searches.row_of(item) for item in batch if isinstance(item, SearchRecord)]
         if found:
             statement = self._database.insert(searches_table)
