@@ -10,15 +10,17 @@ from __future__ import annotations
 import time
 from collections.abc import AsyncIterator, Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Final, Protocol
+from typing import TYPE_CHECKING, Any, Final, Protocol
 
-import anthropic
 import httpx2
 import msgspec
 
 from refdesk.demo.choose import Wire
 from refdesk.errors import RefdeskError
 from refdesk.wires.sse import Decoder
+
+if TYPE_CHECKING:
+    from anthropic.types import ContentBlock
 
 TOOL: Final[Mapping[Wire, str]] = {
     "messages": "web_search_20250305",
@@ -110,10 +112,8 @@ async def ask(
     way = {"messages": _messages, "responses": _responses, "chat": _chat}[question.wire]
     try:
         await way(question, url, heard, head, text)
-    except anthropic.APIStatusError as exc:
-        raise RefdeskError(f"the gateway answered {exc.status_code}: {_said(exc.body)}") from None
-    except (anthropic.APIError, httpx2.HTTPError) as exc:
-        raise RefdeskError(f"the answer broke off ({type(exc).__name__}: {exc})") from None
+    except httpx2.HTTPError as exc:
+        raise _broke_off(exc) from None
     heard.total_s = clock() - started
     return heard
 
@@ -123,42 +123,54 @@ Text = Callable[[str], None]
 
 
 async def _messages(question: Question, url: str, heard: Heard, head: Head, text: Text) -> None:
+    import anthropic  # takes a second or more; by now something is on the screen
+
     calm: dict[str, Any] = (
-        {"extra_body": {"temperature": 0, "stop_sequences": ["\n\n<", "<search_"]}}
+        {"extra_body": {"temperature": 0, "stop_sequences": ["\n\n", "<search_"]}}
         if question.small
         else {}
     )
-    async with (
-        anthropic.AsyncAnthropic(
-            base_url=url,
-            api_key=_KEY,
-            max_retries=0,
-            timeout=_TIMEOUT_S,
-            # A proxy of the environment is for the world outside, not for this machine.
-            http_client=anthropic.DefaultAsyncHttpxClient(trust_env=False),
-        ) as client,
-        client.messages.stream(
-            model=question.model,
-            max_tokens=question.max_tokens,
-            messages=[{"role": "user", "content": question.text}],
-            tools=[{"type": "web_search_20250305", "name": "web_search", "max_uses": 1}],
-            tool_choice={"type": "tool", "name": "web_search"},
-            **calm,
-        ) as stream,
-    ):
-        head(stream.response.headers)
-        async for event in stream:
-            if event.type == "text":
-                text(event.text)
-        for block in (await stream.get_final_message()).content:
-            name: str = block.type
-            if block.type == "web_search_tool_result" and isinstance(block.content, list):
-                name += f" ({len(block.content)})"
-                heard.given += [result.url for result in block.content]
-            elif block.type == "text":
-                for citation in block.citations or ():
-                    heard.cite(getattr(citation, "url", None))
-            heard.blocks.append(name)
+    client = anthropic.AsyncAnthropic(
+        base_url=url,
+        api_key=_KEY,
+        max_retries=0,
+        timeout=_TIMEOUT_S,
+        # A proxy of the environment is for the world outside, not for this machine.
+        http_client=anthropic.DefaultAsyncHttpxClient(trust_env=False),
+    )
+    try:
+        async with (
+            client,
+            client.messages.stream(
+                model=question.model,
+                max_tokens=question.max_tokens,
+                messages=[{"role": "user", "content": question.text}],
+                tools=[{"type": "web_search_20250305", "name": "web_search", "max_uses": 1}],
+                tool_choice={"type": "tool", "name": "web_search"},
+                **calm,
+            ) as stream,
+        ):
+            head(stream.response.headers)
+            async for event in stream:
+                if event.type == "text":
+                    text(event.text)
+            for block in (await stream.get_final_message()).content:
+                _note(heard, block)
+    except anthropic.APIStatusError as exc:
+        raise RefdeskError(f"the gateway answered {exc.status_code}: {_said(exc.body)}") from None
+    except anthropic.APIError as exc:
+        raise _broke_off(exc) from None
+
+
+def _note(heard: Heard, block: ContentBlock) -> None:
+    name: str = block.type
+    if block.type == "web_search_tool_result" and isinstance(block.content, list):
+        name += f" ({len(block.content)})"
+        heard.given += [result.url for result in block.content]
+    elif block.type == "text":
+        for citation in block.citations or ():
+            heard.cite(getattr(citation, "url", None))
+    heard.blocks.append(name)
 
 
 async def _responses(question: Question, url: str, heard: Heard, head: Head, text: Text) -> None:
@@ -225,6 +237,10 @@ async def _events(url: str, body: Mapping[str, Any], head: Head) -> AsyncIterato
             for event in decoder.feed(piece):
                 if isinstance(value := _json(event.data), dict):
                     yield value
+
+
+def _broke_off(error: Exception) -> RefdeskError:
+    return RefdeskError(f"the answer broke off ({type(error).__name__}: {error})")
 
 
 def _json(data: bytes) -> Any:

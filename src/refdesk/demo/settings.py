@@ -14,7 +14,7 @@ SMALL: Final = {
     # A page or two: more would only confuse a model of this size, and take long to read.
     "pages_per_query": 1,
     "max_injected_chars": 1200,
-    "max_snippet_chars": 480,
+    "max_snippet_chars": 250,
     "max_query_chars": 200,
 }
 """The bounds of gateway search for a model that reads 2,048 tokens."""
