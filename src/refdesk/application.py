@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import logging
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -29,6 +28,8 @@ from refdesk.gateway.metrics import Metrics
 from refdesk.gateway.root import Root
 from refdesk.gateway.targets import build_targets
 from refdesk.records import ReferenceBook, StoreRecorder
+from refdesk.records import price_per_1000 as price_per_1000  # offered here, beside the rest
+from refdesk.records import usage_of as usage_of
 from refdesk.search import Searcher, WebHandler
 from refdesk.store import (
     KeyRing,
@@ -243,22 +244,6 @@ class _Prices:
         self.engines = engines
 
 
-def price_per_1000(engine: BaseEngine) -> float:
-    """Return what 1,000 calls to an engine cost, in US dollars: as configured, else as listed."""
-    configured = engine.options.price_per_1000
-    return engine.list_price if configured is None else configured
-
-
-def usage_of(attempt: Attempt, engine: BaseEngine | None) -> Usage:
-    """Return what the ledger counts of an engine's attempt; one that is gone costs nothing."""
-    price = price_per_1000(engine) / 1000 if engine else 0.0
-    return Usage(
-        searches=int(attempt.outcome in ("ok", "empty")),
-        calls=attempt.calls,
-        cost_usd=attempt.calls * price,
-    )
-
-
 def _count(store: Store, prices: _Prices, attempt: Attempt) -> None:
     usage = usage_of(attempt, prices.engines.get(attempt.engine))
     store.writer.offer(LedgerEntry(engine=attempt.engine, usage=usage, key_id=CHARGED_KEY.get()))
@@ -439,10 +424,11 @@ def _ms(seconds: float) -> float | None:
 
 
 def _log_requests(entries: Sequence[Entry]) -> None:
-    if not logging.getLogger("refdesk").isEnabledFor(logging.INFO):
-        return
+    # What went well stands in the store; a line for each would cost more than passing it on.
     for entry in entries:
         outcome = entry.outcome
+        if not (entry.error or entry.end or entry.status >= 400 or outcome.kind == "degraded"):
+            continue
         _log.info(
             "request",
             request_id=entry.request_id,

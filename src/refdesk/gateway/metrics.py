@@ -1,16 +1,26 @@
 """
 Counters and histograms for Prometheus, filled from finished requests in batches.
 
-Labels are names from the configuration and fixed words, never what a client sent.
+There is an entry for every request, so a batch is added up here, in plain dictionaries, and written
+out when the page is asked for.  Labels are names from the configuration and fixed words, never what
+a client sent.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import threading
+from bisect import bisect_left
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
 from typing import Final
 
-from prometheus_client import CollectorRegistry, Counter, Histogram, disable_created_metrics
-from prometheus_client.core import GaugeMetricFamily, Metric
+from prometheus_client import CollectorRegistry
+from prometheus_client.core import (
+    CounterMetricFamily,
+    GaugeMetricFamily,
+    HistogramMetricFamily,
+    Metric,
+)
 from prometheus_client.exposition import CONTENT_TYPE_LATEST, generate_latest
 from prometheus_client.registry import Collector
 
@@ -18,96 +28,112 @@ from refdesk.gateway.log import Entry
 
 _SECONDS: Final = (0.005, 0.02, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 15, 30, 60, 300)
 
+_COUNTERS: Final = {
+    "requests": ("Model requests, by wire, upstream and status.", ("wire", "upstream", "status")),
+    "search_outcomes": (
+        "What became of search: none, pass, hosted, gateway, degraded (with the reason).",
+        ("outcome", "reason"),
+    ),
+    "engine_attempts": ("Engines asked, by outcome.", ("engine", "outcome")),
+    "request_ends": ("Requests that did not end as they should.", ("end",)),
+    "citations_unknown": ("Markers in answers that name no source.", ()),
+}
+_HISTOGRAMS: Final = {
+    "request_seconds": ("From request to the end of the answer.", ("wire",)),
+    "search_seconds": ("Gateway searches.", ()),
+    "upstream_head_seconds": ("From the upstream call to its head.", ("upstream",)),
+}
+
 
 class Metrics:
     """The metrics of one process."""
 
     def __init__(self) -> None:
-        disable_created_metrics()  # type: ignore[no-untyped-call]  # they double every page
         self.registry = CollectorRegistry()
-        self._requests = Counter(
-            "refdesk_requests_total",
-            "Model requests, by wire, upstream and status.",
-            ["wire", "upstream", "status"],
-            registry=self.registry,
-        )
-        self._searches = Counter(
-            "refdesk_search_outcomes_total",
-            "What became of search: none, pass, hosted, gateway, degraded (with the reason).",
-            ["outcome", "reason"],
-            registry=self.registry,
-        )
-        self._calls = Counter(
-            "refdesk_engine_attempts_total",
-            "Engines asked, by outcome.",
-            ["engine", "outcome"],
-            registry=self.registry,
-        )
-        self._ends = Counter(
-            "refdesk_request_ends_total",
-            "Requests that did not end as they should.",
-            ["end"],
-            registry=self.registry,
-        )
-        self._unknown = Counter(
-            "refdesk_citations_unknown_total",
-            "Markers in answers that name no source.",
-            registry=self.registry,
-        )
-        self._total = Histogram(
-            "refdesk_request_seconds",
-            "From request to the end of the answer.",
-            ["wire"],
-            buckets=_SECONDS,
-            registry=self.registry,
-        )
-        self._search = Histogram(
-            "refdesk_search_seconds", "Gateway searches.", buckets=_SECONDS, registry=self.registry
-        )
-        self._upstream = Histogram(
-            "refdesk_upstream_head_seconds",
-            "From the upstream call to its head.",
-            ["upstream"],
-            buckets=_SECONDS,
-            registry=self.registry,
-        )
+        self._lock = threading.Lock()
+        self._counts: dict[str, Counter[tuple[str, ...]]] = {name: Counter() for name in _COUNTERS}
+        self._times: dict[str, dict[tuple[str, ...], _Times]] = {name: {} for name in _HISTOGRAMS}
+        self.registry.register(_Read(self._families))
 
     def take(self, entries: Sequence[Entry]) -> None:
         """Count finished requests."""
-        for entry in entries:
-            self._requests.labels(entry.wire, entry.upstream, str(entry.status)).inc()
-            outcome = entry.outcome
-            self._searches.labels(outcome.kind, outcome.reason or "").inc()
-            for attempt in outcome.attempts:
-                self._calls.labels(attempt.engine, attempt.outcome).inc()
-            if entry.end:
-                self._ends.labels(entry.end).inc()
-            if entry.unknown_citations:
-                self._unknown.inc(entry.unknown_citations)
-            self._total.labels(entry.wire).observe(entry.total_s)
-            if entry.search_s:
-                self._search.observe(entry.search_s)
-            if entry.upstream_s:
-                self._upstream.labels(entry.upstream).observe(entry.upstream_s)
+        counts, times = self._counts, self._times
+        with self._lock:
+            for entry in entries:
+                outcome = entry.outcome
+                counts["requests"][entry.wire, entry.upstream, str(entry.status)] += 1
+                counts["search_outcomes"][outcome.kind, outcome.reason or ""] += 1
+                for attempt in outcome.attempts:
+                    counts["engine_attempts"][attempt.engine, attempt.outcome] += 1
+                if entry.end:
+                    counts["request_ends"][(entry.end,)] += 1
+                if entry.unknown_citations:
+                    counts["citations_unknown"][()] += entry.unknown_citations
+                _observe(times["request_seconds"], (entry.wire,), entry.total_s)
+                if entry.search_s:
+                    _observe(times["search_seconds"], (), entry.search_s)
+                if entry.upstream_s:
+                    _observe(times["upstream_head_seconds"], (entry.upstream,), entry.upstream_s)
 
     def gauges(self, read: Callable[[], dict[str, float]]) -> None:
         """Add gauges that are read when the page is asked for: names without prefix, values."""
-        self.registry.register(_Gauges(read))
+
+        def families() -> Iterator[Metric]:
+            for name, value in read().items():
+                yield GaugeMetricFamily(f"refdesk_{name}", name.replace("_", " "), value=value)
+
+        self.registry.register(_Read(families))
 
     def page(self) -> tuple[str, bytes]:
         """Return the page for Prometheus: its content type, and itself."""
         return CONTENT_TYPE_LATEST, generate_latest(self.registry)
 
+    def _families(self) -> Iterator[Metric]:
+        with self._lock:
+            for name, (about, labels) in _COUNTERS.items():
+                counter = CounterMetricFamily(f"refdesk_{name}", about, labels=labels)
+                for values, count in self._counts[name].items():
+                    counter.add_metric(values, count)
+                yield counter
+            for name, (about, labels) in _HISTOGRAMS.items():
+                histogram = HistogramMetricFamily(f"refdesk_{name}", about, labels=labels)
+                for values, times in self._times[name].items():
+                    histogram.add_metric(values, times.buckets(), times.total)
+                yield histogram
 
-class _Gauges(Collector):
-    def __init__(self, read: Callable[[], dict[str, float]]) -> None:
+
+class _Times:
+    """How many durations fell into which bucket, and their sum."""
+
+    __slots__ = ("counts", "total")
+
+    def __init__(self) -> None:
+        self.counts = [0] * (len(_SECONDS) + 1)
+        self.total = 0.0
+
+    def buckets(self) -> list[tuple[str, float]]:
+        """Return the counts as Prometheus wants them: each with all smaller ones."""
+        edges = [str(float(edge)) for edge in _SECONDS] + ["+Inf"]
+        sums = [sum(self.counts[: place + 1]) for place in range(len(self.counts))]
+        return list(zip(edges, map(float, sums), strict=True))
+
+
+def _observe(table: dict[tuple[str, ...], _Times], labels: tuple[str, ...], seconds: float) -> None:
+    times = table.get(labels)
+    if times is None:
+        times = table[labels] = _Times()
+    times.counts[bisect_left(_SECONDS, seconds)] += 1
+    times.total += seconds
+
+
+class _Read(Collector):
+    """A collector that is a function."""
+
+    def __init__(self, read: Callable[[], Iterator[Metric]]) -> None:
         self._read = read
 
-    def collect(self) -> list[Metric]:
-        return [
-            GaugeMetricFamily(f"refdesk_{name}", name.replace("_", " "), value=value)
-            for name, value in self._read().items()
-        ]
+    def collect(self) -> Iterator[Metric]:
+        return self._read()
 
     def describe(self) -> list[Metric]:
         return []
