@@ -239,16 +239,21 @@ def test_ends_cleanly(config: Config, store: Store) -> None:
         )
         for _ in range(2)
     ]
-    for process in followers:
-        assert process.stdout is not None
-        assert json.loads(process.stdout.readline())["id"] == "req_6"
-    write(store, record(7))
-    for process, end in zip(followers, (signal.SIGTERM, signal.SIGINT), strict=True):
-        assert process.stdout is not None
-        assert json.loads(process.stdout.readline())["id"] == "req_7"
-        process.send_signal(end)
-        out, err = process.communicate(timeout=20)
-        assert (process.returncode, out, err) == (0, b"", b"")
+    try:
+        for process in followers:
+            assert process.stdout is not None
+            assert json.loads(process.stdout.readline())["id"] == "req_6"
+        write(store, record(7))
+        for process, end in zip(followers, (signal.SIGTERM, signal.SIGINT), strict=True):
+            assert process.stdout is not None
+            assert json.loads(process.stdout.readline())["id"] == "req_7"
+            process.send_signal(end)
+            out, err = process.communicate(timeout=20)
+            assert (process.returncode, out, err) == (0, b"", b"")
+    finally:
+        for process in followers:
+            process.kill()
+            process.communicate()
 
 
 def test_reader_that_has_enough(config: Config, store: Store) -> None:
