@@ -60,6 +60,9 @@ def set_up(*, level: str = "INFO", json: bool | None = None) -> None:
     logging.getLogger("uvicorn.access").disabled = True
     logging.getLogger("httpx2").setLevel(logging.WARNING)
     logging.getLogger("alembic").setLevel(logging.WARNING)
+    # Session ids, and whole messages of foreign servers with tracebacks; we tell of both ourselves.
+    logging.getLogger("mcp").setLevel(logging.ERROR)
+    logging.getLogger("mcp.client").setLevel(logging.CRITICAL)
 
 
 def mask_keys(_: Any, __: str, event: MutableMapping[str, Any]) -> MutableMapping[str, Any]:

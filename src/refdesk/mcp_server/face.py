@@ -1,0 +1,313 @@
+"""
+``/mcp`` as an ASGI application.
+
+Every POST stands alone: there are no sessions to lose, so any worker can answer.  The official SDK
+does the protocol; it is imported at the first request, in a thread, since it brings a whole web
+framework along that a gateway without MCP clients need not carry.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import Awaitable, Callable, Mapping
+from importlib import import_module
+from ipaddress import ip_address
+from typing import TYPE_CHECKING, Any, Final, Protocol
+
+import msgspec
+
+from refdesk.errors import WireError
+from refdesk.ids import new_request_id
+from refdesk.gateway.auth import KeyLogin
+from refdesk.gateway.client import Receive, Scope, Send
+from refdesk.gateway.headers import login_tokens
+from refdesk.types import Reference, SearchResult, SearchType
+
+if TYPE_CHECKING:
+    from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
+
+PATH: Final = "/mcp"
+MAX_BODY_BYTES: Final = 262_144
+BODY_TIMEOUT_S: Final = 30.0
+
+_LOOPBACK: Final = ("127.0.0.1", "localhost", "[::1]")
+_NO_REQUEST: Final = -32600
+"""JSON-RPC's code for what is no valid request."""
+
+
+class Searching(Protocol):
+    """Does searches: `refdesk.search.Searcher` is one."""
+
+    async def search(
+        self,
+        request: Mapping[str, Any],
+        *,
+        request_id: str | None,
+        owner: str | None,
+        identity: Mapping[str, Any] | None,
+    ) -> SearchResult:
+        """Do one search.  What goes wrong is the error of its result."""
+
+
+class FindReference(Protocol):
+    """Finds a result of an earlier search."""
+
+    async def __call__(self, request_id: str, index: int, key_id: str | None) -> Reference | None:
+        """Return it, or None where there is none, or it is somebody else's."""
+
+
+def _nobody(_: str | None) -> None:
+    return None
+
+
+def _everything(_: SearchType) -> bool:
+    return True
+
+
+class McpFace:
+    """
+    The MCP face.
+
+    Args:
+        searcher: Does the searches.
+        references: Finds results of earlier ones.
+        login: Returns how clients log in now.
+        identity: Returns the claims of a client key, by its id.
+        can: Whether there is anything to search of a type.
+        host: Where the server listens.  Requests without a key must name it, this machine, or a
+            bare IP address as their host: a web page elsewhere can give its own name another
+            address, but not another name.
+    """
+
+    def __init__(
+        self,
+        searcher: Searching,
+        references: FindReference,
+        *,
+        login: Callable[[], KeyLogin],
+        identity: Callable[[str | None], Mapping[str, Any] | None] = _nobody,
+        can: Callable[[SearchType], bool] = _everything,
+        host: str = "127.0.0.1",
+    ) -> None:
+        self._searcher = searcher
+        self._references = references
+        self._login = login
+        self._identity = identity
+        self.can = can
+        self._hosts = [*_LOOPBACK, f"[{host}]" if ":" in host else host]
+        self._opening: asyncio.Task[None] | None = None
+        self._manager: StreamableHTTPSessionManager | None = None
+        self._running: asyncio.Task[None] | None = None
+        self._stop = asyncio.Event()
+
+    # What the tools do
+
+    async def search(
+        self, request: dict[str, Any], *, request_id: str, key_id: str | None
+    ) -> SearchResult:
+        """Search in the name of a client key."""
+        return await self._searcher.search(
+            request, request_id=request_id, owner=key_id, identity=self._identity(key_id)
+        )
+
+    async def reference(self, request_id: str, index: int, key_id: str | None) -> Reference | None:
+        """Look up a result of an earlier search of this client key."""
+        return await self._references(request_id, index, key_id)
+
+    # The server
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer a request to ``/mcp``."""
+        request_id = new_request_id()
+
+        async def answer(message: Any) -> None:
+            if message["type"] == "http.response.start":
+                message = {
+                    **message,
+                    "headers": [
+                        *message.get("headers", ()),
+                        (b"x-request-id", request_id.encode()),
+                        (b"x-content-type-options", b"nosniff"),
+                    ],
+                }
+            await send(message)
+
+        try:
+            key_id = self._admit(scope)
+            body = await _read_body(receive)
+        except WireError as exc:
+            await _refuse(answer, exc)
+            return
+        if body is None:
+            return
+        manager = await self._open()
+        scope = {**scope, "refdesk.caller": (request_id, key_id)}
+        if key_id is None and not await self._trusted(scope, receive, answer):
+            return
+
+        async def work(given: Receive) -> None:
+            await manager.handle_request(scope, given, answer)
+
+        await _while_connected(work, body, receive)
+
+    async def close(self) -> None:
+        """Stop; requests under way are cut."""
+        self._stop.set()
+        if self._opening is not None:
+            with contextlib.suppress(Exception):
+                await self._opening
+        if self._running is not None:
+            await self._running
+
+    def _admit(self, scope: Scope) -> str | None:
+        """Return the id of the client's key; WireError where the request is none for here."""
+        if scope["method"] != "POST":
+            raise WireError(
+                f"{scope['method'][:20]} {PATH} is not served, since there are no sessions; use "
+                "POST",
+                status=405,
+            )
+        return self._login().check(login_tokens(scope["headers"]))
+
+    async def _open(self) -> StreamableHTTPSessionManager:
+        if self._manager is None:
+            if self._opening is None:
+                self._opening = asyncio.create_task(self._begin())
+            # Several may wait for it; one who leaves must not stop it.
+            await asyncio.shield(self._opening)
+        assert self._manager is not None
+        return self._manager
+
+    async def _begin(self) -> None:
+        await asyncio.to_thread(import_module, "refdesk.mcp_server.tools")
+        from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
+
+        from refdesk.mcp_server.tools import build_server
+
+        manager = StreamableHTTPSessionManager(
+            build_server(self),
+            json_response=True,
+            stateless=True,
+            max_request_body_size=MAX_BODY_BYTES,
+        )
+        up = asyncio.Event()
+
+        async def run() -> None:
+            # The SDK wants to be left by the task that entered.
+            async with manager.run():
+                up.set()
+                await self._stop.wait()
+
+        self._running = asyncio.create_task(run(), name="MCP server")
+        await up.wait()
+        self._manager = manager
+
+    async def _trusted(self, scope: Scope, receive: Receive, send: Send) -> bool:
+        """
+        Whether no web page can have sent this request behind the user's back; else refuse it.
+
+        Whoever shows a key is no such page.
+        """
+        from mcp.server.transport_security import (
+            TransportSecurityMiddleware,
+            TransportSecuritySettings,
+        )
+        from starlette.requests import Request
+
+        request = Request(scope)
+        hosts = [*self._hosts, *_bare_address(request.headers.get("host", ""))]
+        ours = [form for host in hosts for form in (host, f"{host}:*")]
+        origins = [f"{scheme}://{host}" for scheme in ("http", "https") for host in ours]
+        settings = TransportSecuritySettings(
+            enable_dns_rebinding_protection=True, allowed_hosts=ours, allowed_origins=origins
+        )
+        refusal = await TransportSecurityMiddleware(settings).validate_request(
+            request, is_post=True
+        )
+        if refusal is None:
+            return True
+        await refusal(scope, receive, send)
+        return False
+
+
+def _bare_address(host: str) -> list[str]:
+    """Return the host of a header, if it is an IP address and no name."""
+    name = host.rpartition(":")[0] if not host.endswith("]") and ":" in host else host
+    try:
+        ip_address(name.removeprefix("[").removesuffix("]"))
+    except ValueError:
+        return []
+    return [name]
+
+
+async def _read_body(receive: Receive) -> bytes | None:
+    """Return the body, or None where the client has left; WireError where it is too large."""
+    body = bytearray()
+    try:
+        async with asyncio.timeout(BODY_TIMEOUT_S):
+            while True:
+                message = await receive()
+                if message["type"] == "http.disconnect":
+                    return None
+                body += message.get("body", b"")
+                if len(body) > MAX_BODY_BYTES:
+                    raise WireError(
+                        f"the body has more than {MAX_BODY_BYTES} bytes; no call needs that",
+                        status=413,
+                    )
+                if not message.get("more_body"):
+                    return bytes(body)
+    except TimeoutError:
+        raise WireError(
+            f"the body did not come within {BODY_TIMEOUT_S:g} s; send it at once", status=408
+        ) from None
+
+
+async def _while_connected(
+    work: Callable[[Receive], Awaitable[None]], body: bytes, receive: Receive
+) -> None:
+    """Do the work on a body that has been read, until it is done or the client has left."""
+    left = asyncio.Event()
+    given = False
+
+    async def replay() -> dict[str, Any]:
+        nonlocal given
+        if not given:
+            given = True
+            return {"type": "http.request", "body": body, "more_body": False}
+        await left.wait()
+        return {"type": "http.disconnect"}
+
+    async def watch() -> None:
+        while (await receive())["type"] != "http.disconnect":
+            pass
+        left.set()
+
+    working = asyncio.ensure_future(work(replay))
+    watching = asyncio.ensure_future(watch())
+    try:
+        await asyncio.wait({working, watching}, return_when=asyncio.FIRST_COMPLETED)
+    finally:
+        watching.cancel()
+        if not working.done():
+            working.cancel()
+        with contextlib.suppress(asyncio.CancelledError):
+            await working
+
+
+async def _refuse(send: Send, fault: WireError) -> None:
+    body = {
+        "jsonrpc": "2.0",
+        "id": None,
+        "error": {"code": _NO_REQUEST, "message": str(fault)},
+    }
+    headers = [(b"content-type", b"application/json")]
+    if fault.status == 401:
+        headers.append((b"www-authenticate", b"Bearer"))
+    if fault.status == 405:
+        headers.append((b"allow", b"POST"))
+    data = msgspec.json.encode(body)
+    headers.append((b"content-length", b"%d" % len(data)))
+    await send({"type": "http.response.start", "status": fault.status, "headers": headers})
+    await send({"type": "http.response.body", "body": data})
