@@ -1,5 +1,5 @@
 """
-Between searches and the store: every call kept, and its references opened again.
+Between searches and the store: every call kept and counted, and its references opened again.
 
 A reference belongs to whoever had the search done, and is opened for nobody else.
 """
@@ -13,8 +13,9 @@ from typing import Final
 from refdesk.errors import RefdeskError
 from refdesk.search.records import CallRecord
 from refdesk.search.references import reference_of
-from refdesk.store import SearchRecord, Store, numbered
-from refdesk.types import Reference, SearchResult
+from refdesk.store import SearchRecord, Store, Usage, numbered
+from refdesk.types import Attempt, Reference, SearchResult
+from refdesk.web.engines import BaseEngine
 
 _NOT_KEPT: Final = "the search failed; what it said is not kept (privacy.store_queries)"
 _MAX_ID_CHARS: Final = 200
@@ -122,3 +123,19 @@ class ReferenceBook:
                 return reference
         known = f"it has {len(found)}" if found else "it has none"
         raise NoSuchReference(f"the request has no reference with the number {index}; {known}")
+
+
+def price_per_1000(engine: BaseEngine) -> float:
+    """Return what 1,000 calls to an engine cost, in US dollars: as configured, else as listed."""
+    configured = engine.options.price_per_1000
+    return engine.list_price if configured is None else configured
+
+
+def usage_of(attempt: Attempt, engine: BaseEngine | None) -> Usage:
+    """Return what the ledger counts of an engine's attempt; one that is gone costs nothing."""
+    price = price_per_1000(engine) / 1000 if engine else 0.0
+    return Usage(
+        searches=int(attempt.outcome in ("ok", "empty")),
+        calls=attempt.calls,
+        cost_usd=attempt.calls * price,
+    )
