@@ -8,7 +8,6 @@ and its answer comes back as the bytes that the upstream sent.
 from __future__ import annotations
 
 import asyncio
-import os
 import time
 from collections.abc import AsyncIterator, Callable, Mapping
 from dataclasses import dataclass, field
@@ -30,6 +29,7 @@ from refdesk.gateway.client import (
 from refdesk.gateway.decoding import decoded, decoded_pieces
 from refdesk.gateway.driver import Driver
 from refdesk.gateway.headers import login_tokens, to_client, to_upstream
+from refdesk.ids import new_request_id
 from refdesk.gateway.log import Entry, RequestLog
 from refdesk.gateway.route import Route
 from refdesk.gateway.targets import Target, Targets, Way
@@ -430,11 +430,6 @@ class _Request:
             # What is left of the body is not read.
             headers.append((b"connection", b"close"))
         await self.client.refuse(status, self.head_lines(headers), body)
-
-
-def new_request_id() -> str:
-    """Return an id that sorts by time: milliseconds since the epoch, then 64 random bits."""
-    return f"req_{time.time_ns() // 1_000_000:012x}{os.urandom(8).hex()}"
 
 
 def _concerns_search(body: bytes, way: Way) -> bool:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
-import os
 import time
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
@@ -17,6 +16,7 @@ import structlog
 from refdesk.errors import SearchError
 from refdesk.gateway import exchange as x
 from refdesk.gateway import history
+from refdesk.ids import new_search_id
 from refdesk.gateway.log import Entry
 from refdesk.types import ResultItem, WebAnswer, WebQuery
 from refdesk.wires.base import GatewaySearch, History, Source
@@ -99,7 +99,7 @@ class Driver:
 
     async def search(self, command: x.Search, entry: Entry) -> x.SearchDone | x.SearchFailed:
         """Search, and keep what was found."""
-        id_ = os.urandom(20).hex()
+        id_ = new_search_id()
         if spent := self._spent(entry.key_id):
             return x.SearchFailed("engine_quota", spent)
         started = self._clock()

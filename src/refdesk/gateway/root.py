@@ -11,9 +11,10 @@ from typing import Final, Literal
 import msgspec
 
 from refdesk.errors import WireError
-from refdesk.gateway.app import WIRES, Gateway, new_request_id
+from refdesk.gateway.app import WIRES, Gateway
 from refdesk.gateway.client import HeaderList, Receive, Scope, Send
 from refdesk.gateway.headers import login_tokens
+from refdesk.ids import new_request_id
 from refdesk.wires import chat, messages
 from refdesk.wires.base import Wire
 

@@ -22,6 +22,7 @@ from cryptography.hazmat.primitives.hashes import SHA256
 from cryptography.hazmat.primitives.kdf.hkdf import HKDF
 
 from refdesk.errors import StoreError
+from refdesk.ids import random_bytes
 
 PREFIX: Final = "rd1."
 KEY_BYTES: Final = 32
@@ -121,7 +122,7 @@ class Sealer:
 
     def seal(self, plaintext: bytes, *, purpose: bytes) -> str:
         """Return a token that `open` turns back into the plaintext, for that purpose alone."""
-        nonce = os.urandom(_NONCE_BYTES)
+        nonce = random_bytes(_NONCE_BYTES)
         sealed = self._first + nonce + self._sealing.encrypt(nonce, plaintext, purpose)
         return PREFIX + base64.urlsafe_b64encode(sealed).rstrip(b"=").decode()
 
