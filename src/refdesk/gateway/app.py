@@ -29,10 +29,10 @@ from refdesk.gateway.client import (
 from refdesk.gateway.decoding import decoded, decoded_pieces
 from refdesk.gateway.driver import Driver
 from refdesk.gateway.headers import login_tokens, to_client, to_upstream
-from refdesk.ids import new_request_id
 from refdesk.gateway.log import Entry, RequestLog
 from refdesk.gateway.route import Route
 from refdesk.gateway.targets import Target, Targets, Way
+from refdesk.ids import new_request_id
 from refdesk.upstream import Reply, UpstreamClient
 from refdesk.wires import chat, messages, responses
 from refdesk.wires.base import Head, StreamRewriter, Wire

@@ -16,8 +16,8 @@ import structlog
 from refdesk.errors import SearchError
 from refdesk.gateway import exchange as x
 from refdesk.gateway import history
-from refdesk.ids import new_search_id
 from refdesk.gateway.log import Entry
+from refdesk.ids import new_search_id
 from refdesk.types import ResultItem, WebAnswer, WebQuery
 from refdesk.wires.base import GatewaySearch, History, Source
 
