@@ -1,0 +1,142 @@
+"""What is behind a desk of the library, put together from a configuration."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import Mapping
+from contextlib import AsyncExitStack
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from refdesk.config import Config, load
+from refdesk.errors import StoreError
+from refdesk.fetch import Fetcher
+from refdesk.search import Recorder, Searcher, WebHandler
+from refdesk.search.delegate import Delegates
+from refdesk.types import Attempt
+from refdesk.uses import SearchUses
+from refdesk.web.building import build_engines, library_section, search_settings
+from refdesk.web.cache import Cache
+from refdesk.web.engines import BaseEngine
+from refdesk.web.handler import Found, WebSearch, found_bytes
+from refdesk.web.health import Health
+from refdesk.web.limiter import Limiter
+
+if TYPE_CHECKING:
+    from refdesk.records import ReferenceBook
+    from refdesk.store import Store
+
+Source = Config | Mapping[str, Any] | str | os.PathLike[str] | None
+"""A configuration: the file, a mapping as the file would have it, or one that is read already."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Opened:
+    """An open desk: who searches, and, where records are kept, who opens references again."""
+
+    searcher: Searcher
+    book: ReferenceBook | None
+
+
+def read_source(source: Source) -> tuple[Config, bool]:
+    """
+    Return the configuration, and whether it says where records are kept.
+
+    A mapping's references (``${env:NAME}``) are resolved, and the environment's ``REFDESK_…`` win
+    over it, as they do over a file.
+
+    Raises:
+        ConfigError: It does not hold; all faults are told at once.
+    """
+    if isinstance(source, Config):
+        return source, "data_dir" in source.model_fields_set
+    if source is None or isinstance(source, Mapping):
+        given = dict(source or {})
+        said = "data_dir" in given or "store" in given or "REFDESK_DATA_DIR" in os.environ
+        return load(env=os.environ, saved=given).config, said
+    return load(Path(source), env=os.environ).config, True
+
+
+async def open_desk(config: Config, stack: AsyncExitStack, *, records: bool) -> Opened:
+    """Put a desk together; what it starts is ended with the stack."""
+    engines = build_engines(config)
+    uses = SearchUses.read(config.uses.model_dump())
+    store = await _open_store(config, stack) if records else None
+    web = _web_search(config, engines, stack, store)
+    recorder: Recorder | None = None
+    book: ReferenceBook | None = None
+    keep = config.privacy.store_queries
+    if store is not None:
+        from refdesk.records import ReferenceBook, StoreRecorder
+
+        recorder, book = StoreRecorder(store, keep_queries=lambda: keep), ReferenceBook(store)
+    searcher = Searcher(
+        library_section(config),
+        handlers=[WebHandler(web)],
+        uses=uses,
+        delegates=_delegates(config, stack),
+        recorder=recorder,
+        keep_queries=keep,
+    )
+    return Opened(searcher=searcher, book=book)
+
+
+def _web_search(
+    config: Config,
+    engines: Mapping[str, BaseEngine],
+    stack: AsyncExitStack,
+    store: Store | None,
+) -> WebSearch:
+    settings = search_settings(config)
+    fetcher = Fetcher()
+    stack.push_async_callback(fetcher.close)
+
+    def count(attempt: Attempt) -> None:
+        if store is not None:
+            from refdesk.records import usage_of
+            from refdesk.store import LedgerEntry
+
+            usage = usage_of(attempt, engines.get(attempt.engine))
+            store.writer.offer(LedgerEntry(engine=attempt.engine, usage=usage))
+
+    def used_today(name: str) -> int:
+        return store.ledger.today(engine=name).searches if store is not None else 0
+
+    return WebSearch(
+        engines,
+        fetcher=fetcher,
+        limiter=Limiter(
+            settings.concurrency,
+            queue_timeout_s=settings.queue_timeout_ms / 1000,
+            memory_limit_mb=settings.memory_limit_mb,
+        ),
+        cache=Cache[Found](ttl_s=settings.cache_ttl_s, size_of=found_bytes),
+        health=Health(used_today=used_today),
+        settings=settings,
+        on_call=count,
+    )
+
+
+async def _open_store(config: Config, stack: AsyncExitStack) -> Store:
+    from refdesk.store.opening import open_store
+
+    try:
+        store = await asyncio.to_thread(open_store, config)
+    except StoreError as exc:
+        raise StoreError(f"{exc} (or open the desk with records=False)") from None
+    stack.push_async_callback(asyncio.to_thread, store.close)
+    await asyncio.to_thread(store.ledger.load)
+    await asyncio.to_thread(store.forget_old, config.privacy.retention_days)
+    return store
+
+
+def _delegates(config: Config, stack: AsyncExitStack) -> Delegates:
+    if not config.mcp_servers:
+        return Delegates()
+    from refdesk.mcp_client import McpServers
+
+    servers = McpServers(config.mcp_servers)
+    stack.push_async_callback(servers.close)
+    return Delegates(mcp=servers)
