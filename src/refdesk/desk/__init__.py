@@ -1,4 +1,4 @@
-"""Refdesk as a library, for code that awaits and, in `refdesk.desk.waiting`, for code that waits."""
+"""Refdesk as a library; `refdesk.desk.waiting` is for code that does not await."""
 
 from refdesk.desk.library import Refdesk
 
