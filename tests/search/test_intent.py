@@ -139,6 +139,7 @@ def test_yes(text: str, reason: str) -> None:
     ("text", "need"),
     [
         ("What is the capital of Burkina Faso?", True),
+        ("who maintains httpx2", True),
         ("explain recursion", False),
         ("why is the sky blue", False),
         ("how does binary search work", False),

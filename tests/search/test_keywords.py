@@ -68,6 +68,7 @@ def test_whole_words(text: str, kept: list[str]) -> None:
         (" \n\t ", []),
         ("!!! … ？？？ 😀", []),
         ("7 of 12", []),
+        ("tell us what the US economy does", ["US", "economy", "tell"]),
         ("特斯拉的股价是多少", ["特斯拉", "股价"]),
         ("人工智能技术正在快速发展", ["人工智能", "技术", "快速", "发展"]),
         ("GitHub 备份脚本上传失败的处理", ["GitHub", "备份", "脚本", "上传", "失败", "处理"]),

@@ -26,7 +26,7 @@ STOP: Final = _words("""
     rather really same shall she she'd she'll she's should shouldn't so some somebody someone
     something such than thank thanks that that'd that's the their theirs them themselves then there
     there's these they they'd they'll they're they've thing things this those though through thus
-    till to too toward towards under until up upon us very via want wants was wasn't we we'd we'll
+    till to too toward towards under until up upon us very via vs want wants was wasn't we we'd we'll
     we're we've well were weren't what what's whatever when when's where where's whether which while
     who who's whoever whom whose why why's will with within without won't would wouldn't yes yet you
     you'd you'll you're you've your yours yourself yourselves

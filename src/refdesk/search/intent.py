@@ -45,7 +45,9 @@ _QUESTION: Final = re.compile(
     r"can)\b|谁|哪|是什么|多少|何时|几",
     re.IGNORECASE,
 )
-_NAME: Final = re.compile(r"(?<=[a-z,] )[A-Z][A-Za-z]+|\b[A-Z]{2,}\b|[\u4e00-\u9fff]{4,}")
+_NAME: Final = re.compile(
+    r"(?<=[a-z,] )[A-Z][A-Za-z]+|\b[A-Z]{2,}\b|\b[a-z]+\d+\b|[\u4e00-\u9fff]{4,}"
+)
 
 
 def needs_search(text: str, *, today: date | None = None) -> Verdict:

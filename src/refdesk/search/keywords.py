@@ -35,6 +35,9 @@ _LONGEST: Final = 60
 """A word without a space longer than this is data, not language."""
 _NAME_WORDS: Final = 4
 
+_CAPITALS: Final = frozenset({"US", "IT", "WHO"})
+"""Names that are function words in small letters."""
+
 _YEAR: Final = re.compile(r"1\d{3}|2[01]\d{2}")
 _MARKED: Final = re.compile(r"[^\W_].*(?:[A-Z]|[._@+#:/&])|.*[+#]$|\.", re.DOTALL)
 """A capital or a sign after the first letter, or a dot before it: iPhone, node.js, C++, .NET."""
@@ -143,8 +146,11 @@ def _worth(piece: Token, title_case: bool) -> float | None:
     if len(text) == 1:
         return _PLAIN if text in "CR" and not piece.starts else None
     lower = text.casefold()
-    if lower in STOP or len(text) > _LONGEST:
+    if len(text) > _LONGEST:
         return None
+    if lower in STOP:
+        named = text in _CAPITALS and not (piece.starts or title_case)
+        return _NAME if named else None
     if text.isdecimal():
         return _NUMBER if _YEAR.fullmatch(text) else None
     if not any(map(str.isalpha, text)):
