@@ -28,7 +28,7 @@ def test_parse(text: str, uses: Uses) -> None:
 @pytest.mark.parametrize("text", ["mcp:", "mcp:notes", "mcp:.tool", "mcp:notes.", "mcp:a b.c"])
 def test_malformed_tool(text: str) -> None:
     """A reference to a tool that lacks a part is an error that names it and shows the form."""
-    with pytest.raises(ConfigError, match="mcp:<server>.<tool>") as caught:
+    with pytest.raises(ConfigError, match=r"mcp:<server>\.<tool>") as caught:
         Uses.parse(text)
     assert repr(text) in str(caught.value)
 

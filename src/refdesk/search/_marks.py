@@ -18,7 +18,8 @@ _LABEL_CHARS: Final = 200
 _SPAN_CHARS: Final = 1000
 _TARGET_CHARS: Final = 2048
 
-_ID: Final = r"(?:#?ref[:_])?(?:ref_)?\d{1,6}(?!\d)"
+_ID: Final = r"(?:(?:#ref:)?(?:ref_)\d{1,6}|#ref:\d{1,6}|\d{1,3})(?!\d)"
+"""In brackets.  A bare number of four digits is a year or a quantity."""
 _IDS: Final = rf"[ \t]*{_ID}(?:[ \t]*[,;，、；][ \t]*{_ID})*[ \t]*"
 _ID_PART: Final = re.compile(
     r"#?(?:r(?:e(?:f(?:[:_](?:r(?:e(?:f(?:_\d{0,6})?)?)?|\d{0,6})?)?)?)?|\d{0,6})"
@@ -33,7 +34,7 @@ _OPEN: Final = re.compile(
     re.IGNORECASE,
 )
 _OPEN_PART: Final = re.compile(
-    r"<a\s(?:[^<>\"']|\"[^\"]*\"|'[^']*')*(?:\"[^\"]*|'[^']*)?", re.IGNORECASE
+    r"<a(?:\s(?:[^<>\"']|\"[^\"]*\"|'[^']*')*(?:\"[^\"]*|'[^']*)?)?", re.IGNORECASE
 )
 _OPEN_CUT: Final = re.compile(r"<a(?:\s+(?:class|data-|index|href|$).*|\s+\S{0,8})?", re.DOTALL)
 _CLOSE: Final = re.compile(r"</a\s{0,100}>", re.IGNORECASE)

@@ -29,6 +29,10 @@ _RRF_K: Final = 60
 """The constant of reciprocal rank fusion (Cormack et al., 2009): it flattens the first ranks."""
 
 
+MAX_CONTENT_CHARS: Final = 50_000
+"""Of a reference's text: more than any chunk or snippet, less than a page made to choke on."""
+
+
 def citation_id(index: int) -> str:
     """Return the id for a number: ``ref_001`` for 1."""
     return f"ref_{index:03d}"
@@ -119,8 +123,8 @@ def reference_of(item: ResultItem) -> Reference:
         source=item.source,
         weight=item.weight,
         score=item.score,
-        title=" ".join(visible(item.title).split()),
-        content=visible_lines(item.content or _row_text(item)).strip(),
+        title=" ".join(visible(item.title[:MAX_CONTENT_CHARS]).split()),
+        content=visible_lines((item.content or _row_text(item))[:MAX_CONTENT_CHARS]).strip(),
         url=item.url if is_web_url(item.url) else "",
         meta=_meta(item),
     )
