@@ -19,18 +19,18 @@ STOP: Final = _words("""
     at be because been before being below between both but by can can't cannot could couldn't did
     didn't do does doesn't doing don't done down during each either else etc every everyone
     everything few for from further get gets got had hadn't has hasn't have haven't having he he'd
-    he'll he's her here hers herself hey hi him himself his how how's however i i'd i'll i'm i've if
-    in into is isn't it it'd it'll it's its itself just kindly let let's like many may maybe me
+    he'll he's her here hers herself hey hi him himself his how how's however i i'd i'll i'm i've
+    if in into is isn't it it'd it'll it's its itself just kindly let let's like many may maybe me
     might mine more most much must my myself need neither no nor not now of off oh ok okay on once
     one ones only onto or other others ought our ours ourselves out over own perhaps please quite
     rather really same shall she she'd she'll she's should shouldn't so some somebody someone
-    something such than thank thanks that that'd that's the their theirs them themselves then there
-    there's these they they'd they'll they're they've thing things this those though through thus
-    till to too toward towards under until up upon us very via vs want wants was wasn't we we'd we'll
-    we're we've well were weren't what what's whatever when when's where where's whether which while
-    who who's whoever whom whose why why's will with within without won't would wouldn't yes yet you
-    you'd you'll you're you've your yours yourself yourselves
-    """)
+    something such than thank thanks that that'd that's the their theirs them themselves then
+    there there's these they they'd they'll they're they've thing things this those though through
+    thus till to too toward towards under until up upon us very via vs want wants was wasn't we
+    we'd we'll we're we've well were weren't what what's whatever when when's where where's
+    whether which while who who's whoever whom whose why why's will with within without won't
+    would wouldn't yes yet you you'd you'll you're you've your yours yourself yourselves
+""")
 """English function words, in lower case with a straight apostrophe."""
 
 WEAK: Final = _words("""
