@@ -1,5 +1,5 @@
 """
-What models without search answer, on each wire, whole and streamed: the material of the judges.
+What models without search answer, on each wire, whole and streamed: material of the judges.
 
 `ANSWERS` holds both recorded answers and small ones made for what no recording shows.  A recorded
 answer has one form; `streamed` writes the other, as the vendor would have streamed it.
@@ -8,7 +8,8 @@ answer has one form; `streamed` writes the other, as the vendor would have strea
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
+from itertools import cycle
 from typing import Any, Final
 
 from recorded import SHARED, recording
@@ -19,7 +20,8 @@ CITING: Final = (
     f"As of today [1] — 今日は🏔️, see ([one]({URLS[0]})) and {URLS[1]}; but not [99] or `[1]`.\n"
     "A second line [2][3]."
 )
-_PIECE: Final = 7
+_PIECES: Final = (1, 2, 90, 3)
+"""How many characters a delta has, in turn: markers are cut, and a long text has few deltas."""
 
 
 def search_of(count: int) -> GatewaySearch:
@@ -243,13 +245,18 @@ RECORDED_STREAMS: Final[Mapping[str, tuple[str, ...]]] = {
 }
 
 
-def wholes(wire: str) -> Iterator[tuple[str, bytes]]:
-    """Yield the name and the bytes of every whole answer; recorded ones only where they are."""
+def wholes(wire: str) -> Iterator[tuple[str, bytes, int]]:
+    """
+    Yield every whole answer, with how many sources it is to be given: its name, bytes and number.
+
+    Recorded ones come only where they are; they are large, and get the most sources only.
+    """
     for name, answer in MADE[wire].items():
-        yield name, json.dumps(answer, ensure_ascii=False).encode()
+        for count in (0, 1, len(URLS)):
+            yield name, json.dumps(answer, ensure_ascii=False).encode(), count
     for name in RECORDED_WHOLE[wire]:
         if (SHARED / name).is_file():
-            yield name, recording(name)
+            yield name, recording(name), len(URLS)
 
 
 def recorded_streams(wire: str) -> Iterator[tuple[str, bytes]]:
@@ -275,8 +282,13 @@ def streamed(wire: str, whole: bytes) -> bytes:
     return "".join(events).encode()
 
 
-def _pieces(text: str) -> Iterable[str]:
-    return (text[at : at + _PIECE] for at in range(0, len(text), _PIECE))
+def _pieces(text: str) -> Iterator[str]:
+    at = 0
+    for size in cycle(_PIECES):
+        if at >= len(text):
+            return
+        yield text[at : at + size]
+        at += size
 
 
 def _messages_events(answer: Any) -> Iterator[dict[str, Any]]:
