@@ -116,12 +116,23 @@ def shorten(text: str, max_chars: int) -> str:
     end = max_chars
     while end > 0 and _joins(text[end - 1], text[end]):
         end -= 1
+    if flags := _flags_before(text, max_chars):
+        # Flags are pairs of letters, told apart only by counting from the first.
+        end = max_chars - flags % 2
+    end = end or max_chars  # one letter under hundreds of marks is better cut than dropped
     head = text[:end]
     space = head.rfind(" ")
     # Chinese has no spaces, and a single long word is better cut than dropped.
     if text[end] != " " and space > max_chars // 2:
         head = head[:space]
     return head.rstrip()
+
+
+def _flags_before(text: str, end: int) -> int:
+    start = end
+    while start > 0 and "\U0001f1e6" <= text[start - 1] <= "\U0001f1ff":
+        start -= 1
+    return end - start if "\U0001f1e6" <= text[end] <= "\U0001f1ff" else 0
 
 
 def _invisible(char: str) -> bool:

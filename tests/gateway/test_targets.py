@@ -1,0 +1,97 @@
+"""Which model a name stands for, and how it is reached."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from refdesk.config import Config
+from refdesk.errors import WireError
+from refdesk.gateway.app import WIRES
+from refdesk.gateway.targets import Targets, build_targets
+
+
+def targets(default: str | None = None, **upstream: Any) -> Targets:
+    """Two models on one upstream."""
+    tree = {
+        "upstreams": {"up": {"base_url": "https://api.example.com/v1", "wire": "chat"} | upstream},
+        "models": {
+            "small": {"upstream": "up", "model": "vendor/small-1", "aliases": ["claude-haiku-*"]},
+            "big": {"upstream": "up", "aliases": ["claude-*", "big[1m]"]},
+        },
+        "default_model": default,
+        "engines": {},
+    }
+    return build_targets(Config.model_validate(tree), WIRES)
+
+
+@pytest.mark.parametrize(
+    ("name", "entry"),
+    [
+        ("small", "small"),
+        ("small[1m]", "small"),
+        ("claude-haiku-4-5-20251001", "small"),
+        ("claude-haiku-4-5[1m]", "small"),
+        ("claude-opus-4-8", "big"),
+        ("Small", None),
+        ("other", None),
+        ("small[1m]x", None),
+        ("", None),
+    ],
+)
+def test_names(name: str, entry: str | None) -> None:
+    """Entry, then aliases in file order, then both without a variant; else refused by name."""
+    if entry is not None:
+        assert targets().find(name).name == entry
+        return
+    assert targets("big").find(name).name == "big"
+    with pytest.raises(WireError, match="known: small, big") as refused:
+        targets().find(name)
+    assert refused.value.status == 404
+    assert "default_model" in str(refused.value)
+
+
+def test_names_are_not_remembered_without_end() -> None:
+    """A client that makes up names fills no memory."""
+    table = targets("big")
+    for number in range(5000):
+        table.find(f"name-{number}")
+    assert len(table._known) <= 4096
+    assert table.find("small").name == "small"
+
+
+@pytest.mark.parametrize(
+    ("base_url", "line"),
+    [
+        ("https://api.example.com", b"POST /v1/chat/completions"),
+        ("https://api.example.com/", b"POST /v1/chat/completions"),
+        ("https://api.example.com/v1", b"POST /v1/chat/completions"),
+        ("https://api.example.com/openai/v2/", b"POST /openai/v2/chat/completions"),
+    ],
+)
+def test_addresses(base_url: str, line: bytes) -> None:
+    """The wire's path is put below the address, which gets `/v1` where it has no path."""
+    assert targets(base_url=base_url).find("big").way("chat").line == line
+
+
+@pytest.mark.parametrize(
+    ("wire", "header"),
+    [("messages", b"x-api-key: k\r\n"), ("chat", b"authorization: Bearer k\r\n")],
+)
+def test_login(wire: str, header: bytes) -> None:
+    """The key goes in the wire's own header; without a key there is none; ours override."""
+    assert header in targets(wire=wire, api_key="k").find("big").way(wire).head
+    assert b"Bearer" not in targets(wire=wire).find("big").way(wire).head
+    way = targets(wire=wire, api_key="k", headers={"X-Api-Key": "z", "Authorization": "y"})
+    head = way.find("big").way(wire).head
+    assert b"x-api-key: z\r\n" in head
+    assert b"authorization: y\r\n" in head
+    assert head.count(b"authorization") == 1
+
+
+def test_another_wire() -> None:
+    """A wire that the upstream does not speak is 400, with its name and what it speaks."""
+    with pytest.raises(WireError, match="'up', which speaks chat, not messages") as refused:
+        targets().find("big").way("messages")
+    assert (refused.value.status, refused.value.param) == (400, "model")

@@ -1,0 +1,106 @@
+"""What models can do by themselves: provider by wire by id, near misses included."""
+
+from __future__ import annotations
+
+import pytest
+
+from refdesk.providers import PROVIDERS, accepts_tool, capability, normal_model
+from refdesk.providers._base import WireName
+
+MATRIX: list[tuple[str, WireName, str, bool | None, str]] = [
+    ("anthropic", "messages", "claude-sonnet-4-5-20250929", None, "hosted"),
+    ("anthropic", "messages", "anthropic/Claude-Opus-4-8[1m]", None, "hosted"),
+    ("anthropic", "messages", "claude-3-5-haiku-latest", None, "hosted"),
+    ("anthropic", "messages", "notclaude-sonnet-4", None, "no"),
+    ("anthropic", "messages", "claude-sonnet-4-5", False, "no"),
+    ("anthropic", "chat", "claude-sonnet-4-5", None, "elsewhere"),
+    ("openai", "responses", "gpt-5.4", None, "hosted"),
+    ("openai", "responses", "gpt-4.1-nano", None, "no"),
+    ("openai", "responses", "gpt-50", None, "no"),
+    ("openai", "chat", "gpt-5.4", None, "elsewhere"),
+    ("openai", "chat", "gpt-4o-search-preview-2025-03-11", None, "hosted"),
+    ("deepseek", "messages", "deepseek-chat", None, "hosted"),
+    ("deepseek", "responses", "deepseek-chat", None, "elsewhere"),
+    ("deepseek", "chat", "deepseek-chat", None, "elsewhere"),
+    ("qwen", "responses", "qwen3-max", None, "hosted"),
+    ("qwen", "chat", "qwen3-max", None, "elsewhere"),
+    ("xai", "responses", "grok-4-fast", None, "hosted"),
+    ("xai", "responses", "grok-3", None, "no"),
+    ("xai", "chat", "grok-4", None, "elsewhere"),
+    ("perplexity", "chat", "sonar-pro", None, "hosted"),
+    ("perplexity", "chat", "sonarqube", None, "no"),
+    ("minimax", "messages", "MiniMax-M2", None, "no"),
+    ("minimax", "messages", "MiniMax-M2", True, "no"),
+    ("moonshot", "chat", "kimi-k2", None, "no"),
+    ("ollama", "chat", "llama3.1:8b", None, "no"),
+    ("compatible", "chat", "anything", None, "no"),
+    ("compatible", "chat", "anything", True, "hosted"),
+    ("nobody-knows", "chat", "gpt-5.4", None, "no"),
+    ("openai", "chat", "gpt-99", True, "hosted"),
+]
+
+
+@pytest.mark.parametrize(("provider", "wire", "model", "metadata", "expected"), MATRIX)
+def test_capability(
+    provider: str, wire: WireName, model: str, metadata: bool | None, expected: str
+) -> None:
+    """The verdict, with who says so and on what evidence."""
+    verdict = capability(provider, wire, model, metadata)
+    assert verdict.capability == expected, verdict
+    assert verdict.source
+    assert verdict.evidence
+
+
+@pytest.mark.parametrize(
+    ("model", "normal"),
+    [
+        ("Anthropic/Claude-Sonnet-4-5-20250929[1m]", "claude-sonnet-4-5"),
+        ("openrouter/openai/gpt-5.4:online", "gpt-5.4"),
+        ("gpt-4o-search-preview-2025-03-11", "gpt-4o-search-preview"),
+        ("claude-3-5-haiku-latest", "claude-3-5-haiku"),
+        ("llama3.1:8b", "llama3.1"),
+        ("gpt-4o", "gpt-4o"),
+    ],
+)
+def test_normal_model(model: str, normal: str) -> None:
+    """Vendor, variant and date are set aside."""
+    assert normal_model(model) == normal
+
+
+ACCEPTS: list[tuple[str, WireName, str, bool | None, bool | None, bool]] = [
+    ("openai", "chat", "gpt-5.4", None, None, False),
+    ("openai", "chat", "gpt-5.4", True, None, True),
+    ("openai", "chat", "gpt-4o-search-preview", None, None, True),
+    ("openai", "responses", "gpt-5.4", None, False, False),
+    ("bedrock", "messages", "claude-sonnet-4-5", None, None, False),
+    ("xai", "chat", "grok-4", None, None, False),
+    ("mistral", "chat", "mistral-large", None, None, False),
+    ("compatible", "chat", "x", None, None, True),
+    ("compatible", "messages", "x", False, None, False),
+]
+
+
+@pytest.mark.parametrize(
+    ("provider", "wire", "model", "configured", "metadata", "expected"), ACCEPTS
+)
+def test_accepts_tool(
+    provider: str,
+    wire: WireName,
+    model: str,
+    configured: bool | None,
+    metadata: bool | None,
+    expected: bool,
+) -> None:
+    """The configuration, the model's metadata, the provider's rule; else it is believed."""
+    accepts, source = accepts_tool(provider, wire, model, configured=configured, metadata=metadata)
+    assert accepts is expected, source
+    assert source
+
+
+def test_every_rule_has_its_evidence() -> None:
+    """A rule says where it comes from, with a date that can be seen to be old."""
+    for name in PROVIDERS.names():
+        provider = PROVIDERS.get(name)
+        assert provider.name == name
+        for rule in provider.hosted:
+            assert any(year in rule.evidence for year in ("2025", "2026", "2027")), rule
