@@ -27,10 +27,13 @@ from refdesk.gateway.log import Entry, RequestLog
 from refdesk.gateway.metrics import Metrics
 from refdesk.gateway.root import Root
 from refdesk.gateway.targets import build_targets
+from refdesk.mcp_client import McpServers
+from refdesk.mcp_server import McpFace
 from refdesk.records import ReferenceBook, StoreRecorder
 from refdesk.records import price_per_1000 as price_per_1000  # offered here, beside the rest
 from refdesk.records import usage_of as usage_of
 from refdesk.search import Searcher, WebHandler
+from refdesk.search.delegate import Delegates
 from refdesk.store import (
     KeyRing,
     LedgerEntry,
@@ -80,6 +83,10 @@ class Application:
     upstream: UpstreamClient
     gateway: Gateway
     root: Root
+    mcp_servers: McpServers
+    """The tools that steps of a search may be left to."""
+    mcp: McpFace
+    """Our own tools, at ``/mcp``."""
     metrics: Metrics
     log: RequestLog
     stopping: bool = False
@@ -110,10 +117,12 @@ class Application:
             on_call=lambda attempt: _count(store, prices, attempt),
         )
         records = _Records(store, config)
+        mcp_servers = McpServers(config.mcp_servers)
         searcher = Searcher(
             library_section(config),
             handlers=[WebHandler(web)],
             uses=_uses(config),
+            delegates=Delegates(mcp=mcp_servers),
             recorder=StoreRecorder(
                 store, keep_queries=lambda: records.config.privacy.store_queries
             ),
@@ -136,6 +145,8 @@ class Application:
             login=KeyLogin(_KeyIds(keys), key_required(config)),
             settings=Settings(head_after_s=config.gateway.search.head_after_ms / 1000),
         )
+        host = _Host(lambda: application)
+        mcp = McpFace(host, references, log, listen=config.server.host)
         application = cls(
             config=config,
             store=store,
@@ -150,10 +161,13 @@ class Application:
                 gateway,
                 ready=lambda: application.unready(),
                 metrics=lambda: application._metrics_page(),
-                mounts=SearchApi(
-                    host=_Host(lambda: application), book=references, log=log
-                ).mounts(),
+                mounts=[
+                    *SearchApi(host=host, book=references, log=log).mounts(),
+                    mcp.mount(),
+                ],
             ),
+            mcp_servers=mcp_servers,
+            mcp=mcp,
             metrics=metrics,
             log=log,
             _prices=prices,
@@ -189,6 +203,7 @@ class Application:
         self._prices.engines = engines
         self._records.config = config
         self.searcher.configure(library_section(config), uses)
+        self.mcp_servers.configure(config.mcp_servers)
         gateway = self.gateway
         gateway.targets = targets
         gateway.refusals.clear()
@@ -204,6 +219,8 @@ class Application:
         for task in self._tasks:
             with contextlib.suppress(asyncio.CancelledError):
                 await task
+        await self.mcp.close()
+        await self.mcp_servers.close()
         await self.log.close()
         await self.fetcher.close()
         await self.upstream.close()

@@ -13,7 +13,7 @@ from mcp_types import CallToolResult, ToolAnnotations
 
 from mcp_peers import Answer, Peer, open_peer, over_http, served, text, tool
 from refdesk.errors import DelegateError
-from refdesk.mcp_client import Limits, McpServers
+from refdesk.mcp_client import Limits, McpServers, alias_of
 from refdesk.uses import Uses
 
 KEY = "canary-mcp-key-0123456789"
@@ -321,3 +321,27 @@ def _tasks_of_ours() -> list[str]:
         for name, code in files
         if code and ("/refdesk/" in code.co_filename or "/mcp/client/" in code.co_filename)
     ]
+
+
+async def test_new_configuration() -> None:
+    """With a new configuration, servers that stay keep their session; the others end."""
+    async with (
+        open_peer({"a": text("1")}) as (kept, kept_url),
+        open_peer({"a": text("2")}) as (gone, gone_url),
+        open_peer({"a": text("3")}) as (new, new_url),
+    ):
+        servers = McpServers({"kept": over_http(kept_url), "other": over_http(gone_url)})
+        await servers.list_tools()
+        alias = alias_of("other", "a")
+        assert servers.tool_called(alias) is not None
+
+        servers.configure({"other": over_http(new_url), "kept": over_http(kept_url)})
+
+        assert servers.tool_called(alias) is None
+        assert servers.tool_called(alias_of("kept", "a")) is not None
+        assert (await servers.call_tool("other", "a", {}, timeout_s=10)).text == "3"
+        assert (await servers.call_tool("kept", "a", {}, timeout_s=10)).text == "1"
+        sessions = {seen.get("mcp-session-id") for seen in kept.headers} - {None}
+        assert len(sessions) == 1
+        await servers.close()
+        assert (kept.sessions, gone.sessions, new.sessions) == (0, 0, 0)

@@ -70,10 +70,35 @@ class McpServers:
     def __init__(
         self, servers: Mapping[str, McpServerEntry], *, limits: Limits | None = None
     ) -> None:
-        limits = limits or Limits()
-        self._limits = limits
-        self._servers = {name: _Server(name, entry, limits) for name, entry in servers.items()}
+        self._limits = limits or Limits()
+        self._servers: dict[str, _Server] = {}
         self._aliases: dict[str, Tool] = {}
+        self._closing: set[asyncio.Task[None]] = set()
+        self.configure(servers)
+
+    def configure(self, servers: Mapping[str, McpServerEntry]) -> None:
+        """
+        Take in a new configuration.
+
+        Servers that are as they were keep their sessions; the others end in the background.
+        """
+        old, self._servers = self._servers, {}
+        for name, entry in servers.items():
+            kept = old.get(name)
+            if kept is not None and kept.entry == entry:
+                self._servers[name] = old.pop(name)
+            else:
+                self._servers[name] = _Server(name, entry, self._limits)
+        for server in old.values():
+            if server.is_open:
+                task = asyncio.get_running_loop().create_task(server.close())
+                self._closing.add(task)
+                task.add_done_callback(self._closing.discard)
+        self._aliases = {
+            alias: tool
+            for alias, tool in self._aliases.items()
+            if tool.server in self._servers and tool.server not in old
+        }
 
     async def call(self, target: Uses, payload: Mapping[str, Any], *, timeout_s: float) -> Any:
         """
@@ -132,7 +157,7 @@ class McpServers:
 
     async def close(self) -> None:
         """End all sessions and the servers that were started here; calls fail from now on."""
-        await asyncio.gather(*(server.close() for server in self._servers.values()))
+        await asyncio.gather(*(server.close() for server in self._servers.values()), *self._closing)
 
     def _find(self, name: str) -> _Server:
         try:
@@ -149,7 +174,7 @@ class _Server:
 
     def __init__(self, name: str, entry: McpServerEntry, limits: Limits) -> None:
         self.name = name
-        self._entry = entry
+        self.entry = entry
         self._limits = limits
         self._session: Session | None = None
         self._tasks: set[asyncio.Task[None]] = set()
@@ -162,6 +187,11 @@ class _Server:
         self._secrets = sorted(
             (value for value in secrets if len(value) >= _MASKED_CHARS), key=len, reverse=True
         )
+
+    @property
+    def is_open(self) -> bool:
+        """Whether there is a session, or one that is being closed."""
+        return bool(self._tasks)
 
     def mask(self, text: str) -> str:
         """Return a text without this server's secrets."""
@@ -252,7 +282,7 @@ class _Server:
         if self._closed:
             raise DelegateError(f"the MCP server {self.name!r} was closed")
         if self._session is None or self._session.over:
-            self._session = Session(self.name, self._entry, limits=self._limits, mask=self.mask)
+            self._session = Session(self.name, self.entry, limits=self._limits, mask=self.mask)
             self._tasks.add(self._session.task)
             self._session.task.add_done_callback(self._tasks.discard)
         return self._session

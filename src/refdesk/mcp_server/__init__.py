@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
-from refdesk.mcp_server.face import FindReference, McpFace, Searching
+from refdesk.mcp_server.face import McpFace
+from refdesk.mcp_server.searches import Host
 
-__all__ = ["FindReference", "McpFace", "Searching"]
+__all__ = ["Host", "McpFace"]

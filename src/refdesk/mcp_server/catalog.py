@@ -118,7 +118,7 @@ _REFERENCE: Final = {
         "title": {"type": "string"},
         "url": {"type": "string"},
         "content": {"type": "string"},
-        "meta": {"type": "object", "description": "Document, page, record, date."},
+        "metadata": {"type": "object", "description": "Document, page, record, date."},
     },
     "required": ["id", "index", "title", "content"],
 }

@@ -10,19 +10,21 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable
 from importlib import import_module
 from ipaddress import ip_address
-from typing import TYPE_CHECKING, Any, Final, Protocol
+from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 
 from refdesk.errors import WireError
-from refdesk.ids import new_request_id
-from refdesk.gateway.auth import KeyLogin
 from refdesk.gateway.client import Receive, Scope, Send
 from refdesk.gateway.headers import login_tokens
-from refdesk.types import Reference, SearchResult, SearchType
+from refdesk.gateway.log import RequestLog
+from refdesk.gateway.root import Mount
+from refdesk.ids import new_request_id
+from refdesk.mcp_server.searches import Host, Searches
+from refdesk.records import ReferenceBook
 
 if TYPE_CHECKING:
     from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
@@ -36,86 +38,33 @@ _NO_REQUEST: Final = -32600
 """JSON-RPC's code for what is no valid request."""
 
 
-class Searching(Protocol):
-    """Does searches: `refdesk.search.Searcher` is one."""
-
-    async def search(
-        self,
-        request: Mapping[str, Any],
-        *,
-        request_id: str | None,
-        owner: str | None,
-        identity: Mapping[str, Any] | None,
-    ) -> SearchResult:
-        """Do one search.  What goes wrong is the error of its result."""
-
-
-class FindReference(Protocol):
-    """Finds a result of an earlier search."""
-
-    async def __call__(self, request_id: str, index: int, key_id: str | None) -> Reference | None:
-        """Return it, or None where there is none, or it is somebody else's."""
-
-
-def _nobody(_: str | None) -> None:
-    return None
-
-
-def _everything(_: SearchType) -> bool:
-    return True
-
-
 class McpFace:
     """
     The MCP face.
 
     Args:
-        searcher: Does the searches.
-        references: Finds results of earlier ones.
-        login: Returns how clients log in now.
-        identity: Returns the claims of a client key, by its id.
-        can: Whether there is anything to search of a type.
-        host: Where the server listens.  Requests without a key must name it, this machine, or a
+        host: The application.
+        book: Opens references of earlier searches.
+        log: Told of every search.
+        listen: Where the server listens.  Requests without a key must name it, this machine, or a
             bare IP address as their host: a web page elsewhere can give its own name another
             address, but not another name.
     """
 
     def __init__(
-        self,
-        searcher: Searching,
-        references: FindReference,
-        *,
-        login: Callable[[], KeyLogin],
-        identity: Callable[[str | None], Mapping[str, Any] | None] = _nobody,
-        can: Callable[[SearchType], bool] = _everything,
-        host: str = "127.0.0.1",
+        self, host: Host, book: ReferenceBook, log: RequestLog, *, listen: str = "127.0.0.1"
     ) -> None:
-        self._searcher = searcher
-        self._references = references
-        self._login = login
-        self._identity = identity
-        self.can = can
-        self._hosts = [*_LOOPBACK, f"[{host}]" if ":" in host else host]
+        self._host = host
+        self._searches = Searches(host, book, log)
+        self._names = [*_LOOPBACK, f"[{listen}]" if ":" in listen else listen]
         self._opening: asyncio.Task[None] | None = None
         self._manager: StreamableHTTPSessionManager | None = None
         self._running: asyncio.Task[None] | None = None
         self._stop = asyncio.Event()
 
-    # What the tools do
-
-    async def search(
-        self, request: dict[str, Any], *, request_id: str, key_id: str | None
-    ) -> SearchResult:
-        """Search in the name of a client key."""
-        return await self._searcher.search(
-            request, request_id=request_id, owner=key_id, identity=self._identity(key_id)
-        )
-
-    async def reference(self, request_id: str, index: int, key_id: str | None) -> Reference | None:
-        """Look up a result of an earlier search of this client key."""
-        return await self._references(request_id, index, key_id)
-
-    # The server
+    def mount(self) -> Mount:
+        """Return the route."""
+        return Mount(method="POST", path=PATH, handler=self, shown=f"POST {PATH} (MCP)")
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer a request to ``/mcp``."""
@@ -168,7 +117,9 @@ class McpFace:
                 "POST",
                 status=405,
             )
-        return self._login().check(login_tokens(scope["headers"]))
+        if self._host.closing:
+            raise WireError("this server is shutting down; try again", status=503)
+        return self._host.login.check(login_tokens(scope["headers"]))
 
     async def _open(self) -> StreamableHTTPSessionManager:
         if self._manager is None:
@@ -186,7 +137,7 @@ class McpFace:
         from refdesk.mcp_server.tools import build_server
 
         manager = StreamableHTTPSessionManager(
-            build_server(self),
+            build_server(self._searches),
             json_response=True,
             stateless=True,
             max_request_body_size=MAX_BODY_BYTES,
@@ -216,7 +167,7 @@ class McpFace:
         from starlette.requests import Request
 
         request = Request(scope)
-        hosts = [*self._hosts, *_bare_address(request.headers.get("host", ""))]
+        hosts = [*self._names, *_bare_address(request.headers.get("host", ""))]
         ours = [form for host in hosts for form in (host, f"{host}:*")]
         origins = [f"{scheme}://{host}" for scheme in ("http", "https") for host in ours]
         settings = TransportSecuritySettings(

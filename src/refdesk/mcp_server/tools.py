@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from importlib.metadata import version
-from typing import Any, Final, Protocol
+from typing import Any, Final
 
 import structlog
 from mcp.server.context import ServerRequestContext
@@ -29,9 +29,10 @@ from refdesk.mcp_server.catalog import (
     ToolSpec,
     read_arguments,
 )
+from refdesk.mcp_server.searches import Searches
 from refdesk.mcp_server.texts import safe, write_reference, write_result
 from refdesk.search.emit import reference_json, result_json
-from refdesk.types import Reference, SearchResult, SearchType
+from refdesk.types import SearchType
 
 CALLER: Final = "refdesk.caller"
 """Where the request's scope says who calls: the request's id and the client key's."""
@@ -45,22 +46,7 @@ _NOT_CONFIGURED: Final[dict[SearchType, str]] = {
 _log: structlog.stdlib.BoundLogger = structlog.get_logger("refdesk.mcp")
 
 
-class Desk(Protocol):
-    """What the tools do, done by `refdesk.mcp_server.face.McpFace`."""
-
-    def can(self, kind: SearchType) -> bool:
-        """Whether there is anything to search of this type."""
-
-    async def search(
-        self, request: dict[str, Any], *, request_id: str, key_id: str | None
-    ) -> SearchResult:
-        """Search."""
-
-    async def reference(self, request_id: str, index: int, key_id: str | None) -> Reference | None:
-        """Look up a result of an earlier search."""
-
-
-def build_server(desk: Desk) -> Server[Any]:
+def build_server(searches: Searches) -> Server[Any]:
     """Return the SDK's server with our tools."""
     listed = [_listed(spec) for spec in TOOLS.values()]
 
@@ -83,8 +69,8 @@ def build_server(desk: Desk) -> Server[Any]:
         try:
             arguments = read_arguments(spec, params.arguments)
             if spec.type is None:
-                return await _read(desk, arguments, key_id)
-            return await _search(desk, spec.type, arguments, request_id, key_id)
+                return await _read(searches, arguments, key_id)
+            return await _search(searches, spec.type, arguments, request_id, key_id)
         except (BadArguments, RefdeskError) as exc:
             return _failed(str(exc))
         except Exception:
@@ -102,36 +88,35 @@ def build_server(desk: Desk) -> Server[Any]:
 
 
 async def _search(
-    desk: Desk,
+    searches: Searches,
     kind: SearchType,
     arguments: dict[str, Any],
     request_id: str,
     key_id: str | None,
 ) -> CallToolResult:
-    if not desk.can(kind):
+    if not searches.can(kind):
         return _failed(_NOT_CONFIGURED[kind])
     # A model that calls a tool searches by itself; nobody wrote this search down.
     request = {**arguments, "type": kind, "source": "auto"}
-    result = await desk.search(request, request_id=request_id, key_id=key_id)
+    result = await searches.search(request, request_id=request_id, key_id=key_id)
     if result.error is not None:
         return _failed(result.error)
     return _done(write_result(result), result_json(result))
 
 
-async def _read(desk: Desk, arguments: dict[str, Any], key_id: str | None) -> CallToolResult:
+async def _read(
+    searches: Searches, arguments: dict[str, Any], key_id: str | None
+) -> CallToolResult:
     request_id, index = arguments["request_id"], arguments["index"]
     if not isinstance(request_id, str) or not request_id:
         return _failed(f"request_id is {_shown(request_id)}; give the one that a search gave")
     # True is an int, and 2.0 is how some clients write 2.
     if isinstance(index, bool) or not isinstance(index, int | float) or index != index // 1:
         return _failed(f"index is {_shown(index)}; give the number of a result, from 1")
-    reference = await desk.reference(request_id, int(index), key_id)
-    if reference is None:
-        return _failed(
-            f"there is no reference {int(index)} of {_shown(request_id)} here; search again, and "
-            "give the request_id and a number of that search"
-        )
-    return _done(write_reference(reference), reference_json(reference))
+    reference = await searches.reference(request_id, int(index), key_id)
+    data = reference_json(reference)
+    data["metadata"] = data.pop("meta")
+    return _done(write_reference(reference), data)
 
 
 def _done(text: str, data: dict[str, Any]) -> CallToolResult:

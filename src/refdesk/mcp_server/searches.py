@@ -1,0 +1,126 @@
+"""What the tools do: searches and references, for whoever calls, taken down as all are."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from typing import Any, Final, Protocol
+
+from refdesk.errors import WireError
+from refdesk.gateway.app import Login
+from refdesk.gateway.driver import CHARGED_KEY
+from refdesk.gateway.log import Entry, RequestLog
+from refdesk.records import ReferenceBook
+from refdesk.search import Searcher
+from refdesk.types import Reference, SearchResult, SearchType, WebAnswer
+
+_CUT: Final = 499
+"""How the log calls a request whose client has left."""
+
+
+class Host(Protocol):
+    """What the face needs of the application; read anew for every request."""
+
+    @property
+    def searcher(self) -> Searcher:
+        """Who searches."""
+        ...
+
+    @property
+    def login(self) -> Login:
+        """How clients log in."""
+        ...
+
+    @property
+    def keys_required(self) -> bool:
+        """Whether clients need a key; where not, searches without one are everybody's."""
+        ...
+
+    @property
+    def closing(self) -> bool:
+        """Whether nothing new is begun."""
+        ...
+
+    def claims(self, key_id: str | None) -> Mapping[str, Any]:
+        """Return the identity that requests with this key have."""
+        ...
+
+    def spent(self, key_id: str | None) -> str:
+        """Return why a key may not search any more today, or an empty string."""
+        ...
+
+
+class Searches:
+    """
+    Searches for the tools.
+
+    Args:
+        host: The application.
+        book: Opens references of earlier searches.
+        log: Told of every search.
+    """
+
+    def __init__(self, host: Host, book: ReferenceBook, log: RequestLog) -> None:
+        self._host = host
+        self._book = book
+        self._log = log
+
+    def can(self, kind: SearchType) -> bool:
+        """Whether there is anything to search of this type."""
+        return kind in self._host.searcher.handlers.types()
+
+    async def search(
+        self, request: Mapping[str, Any], *, request_id: str, key_id: str | None
+    ) -> SearchResult:
+        """
+        Search.
+
+        Raises:
+            WireError: The key may not search any more today.
+        """
+        if spent := self._host.spent(key_id):
+            raise WireError(spent, status=429)
+        CHARGED_KEY.set(key_id)
+        entry = Entry(request_id=request_id, started=time.time(), wire="mcp", key_id=key_id)
+        started = time.perf_counter()
+        try:
+            result = await self._host.searcher.search(
+                request,
+                request_id=request_id,
+                owner=key_id,
+                identity=self._host.claims(key_id),
+            )
+            entry.status = 200
+            _note(entry, result)
+        except BaseException:
+            # Only the client's leaving ends a search that way.
+            entry.end, entry.status = "client_disconnected", _CUT
+            raise
+        finally:
+            entry.search_s = entry.total_s = time.perf_counter() - started
+            self._log.add(entry)
+        return result
+
+    async def reference(self, request_id: str, index: int, key_id: str | None) -> Reference:
+        """
+        Open a result of an earlier search.
+
+        Raises:
+            RefdeskError: There is none, it is somebody else's, or the store does not answer.
+        """
+        shared = not self._host.keys_required
+        return await self._book.one(request_id, index, owner=key_id, shared=shared)
+
+
+def _note(entry: Entry, result: SearchResult) -> None:
+    outcome = entry.outcome
+    outcome.query = result.query
+    outcome.attempts = result.attempts
+    outcome.notices = list(result.notices)
+    if result.error is None:
+        outcome.kind = "gateway"
+        outcome.answer = WebAnswer(items=result.items, engine=result.engine or "")
+    else:
+        outcome.kind = "degraded"
+        outcome.reason = result.reason or "engine_bad_response"  # type: ignore[assignment]
+        outcome.detail = result.error
