@@ -35,6 +35,8 @@ def test_json(refdesk: Command) -> None:
     """The JSON is a search result with the names of the contract."""
     result = refdesk("search", QUESTION, "--limit", "1", "--json", yaml=OFFLINE).json
     assert result.pop("duration_ms") >= 0
+    assert result.pop("request_id")
+    assert [each["engine"] for each in result.pop("attempts")] == ["pages"]
     assert result["items"][0].pop("content").startswith("Python 3.14 was released")
     assert result == {
         "type": "web",
@@ -49,28 +51,62 @@ def test_json(refdesk: Command) -> None:
                 "type": "web",
                 "title": "What's new in Python 3.14",
                 "url": "https://docs.python.org/3/whatsnew/3.14.html",
-                "metadata": {"engine": "pages", "published": "2025-10-07"},
+                "published": "2025-10-07",
             }
         ],
         "total": 1,
+        "engine": "pages",
         "error": None,
         "notices": [],
     }
 
 
 def test_trace(refdesk: Command, peer: Peer) -> None:
-    """The trace has every engine asked: talk in text, a key in JSON."""
+    """The trace has every engine asked: a tree beside the results, a key in JSON."""
     peer.answers["/search"] = (500, b"down")
     yaml = searxng(peer, ", pages: {type: offline}")
     ran = refdesk("search", QUESTION, "--trace", "--json", yaml=yaml)
-    assert [(each["engine"], each["outcome"]) for each in ran.json["trace"]["attempts"]] == [
+    assert [(each["engine"], each["outcome"]) for each in ran.json["attempts"]] == [
         ("own", "upstream_down"),
         ("pages", "ok"),
     ]
     assert any("'pages' was asked instead" in notice for notice in ran.json["notices"])
+    (node,) = ran.json["trace"]
+    assert node["status"] == "completed"
+    assert "Engine own" in [line["message"] for line in node["logs"]]
     ran = refdesk("search", QUESTION, "--trace", yaml=yaml)
-    assert "own: upstream_down, " in ran.err
+    assert "outcome=upstream_down" in ran.err
+    assert "completed" in ran.err
     assert "upstream_down" not in ran.out
+
+
+@pytest.mark.parametrize("mode", ["all", "any", "race"])
+def test_modes(refdesk: Command, mode: str) -> None:
+    """Several searches are a list with a slot for each, under the mode that was asked for."""
+    arguments = ("search", QUESTION, f"--{mode}", "--limit", "2", "--json", "--trace")
+    shown = refdesk(*arguments, yaml=OFFLINE).json
+    assert shown["mode"] == mode
+    assert [len(result["items"]) for result in shown["results"]] == [2]
+    (node,) = shown["trace"]
+    assert [child["status"] for child in node["children"]] == ["completed"]
+
+
+def test_one_mode(refdesk: Command) -> None:
+    """Two modes at once are a usage error."""
+    ran = refdesk("search", QUESTION, "--any", "--race", yaml=OFFLINE)
+    assert ran.code == 2
+    assert "choose one" in ran.err
+
+
+def test_records(refdesk: Command, folder: Path) -> None:
+    """Where there is a store, what was found is kept, with its numbers."""
+    config = load(None, env={}, saved={"data_dir": str(folder / "refdesk-data")}).config
+    open_store(config).close()
+    result = refdesk("search", QUESTION, "--limit", "2", "--json", yaml=OFFLINE).json
+    with open_store(config) as store:
+        (record,) = store.searches.by_request(result["request_id"])
+    assert [one.index for one in record.references or ()] == [1, 2]
+    assert (record.query, record.source, record.type) == (QUESTION, "user", "web")
 
 
 def test_nothing_found(refdesk: Command, peer: Peer) -> None:
@@ -130,6 +166,9 @@ def test_sites(refdesk: Command) -> None:
         (("q", "--limit", "0"), "--limit"),
         (("q", "--limit", "101"), "--limit"),
         (("q", "--type", "kb"), "comes with a later release"),
+        (("q", "--collection", "handbook"), "comes with a later release"),
+        (("q", "--identity", "{"), "not JSON"),
+        (("q", "--identity", "7"), "no JSON object"),
         (("q", "--type", "wbe"), "'wbe' is no type of search"),
     ],
 )

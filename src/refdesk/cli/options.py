@@ -21,6 +21,14 @@ ConfigOption = Annotated[
         show_default=False,
     ),
 ]
+IdentityOption = Annotated[
+    str | None,
+    typer.Option(
+        "--identity",
+        help='Who asks, as JSON: {"id": 7, "team": "sales"}.',
+        show_default=False,
+    ),
+]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
 
@@ -43,3 +51,20 @@ def read_config(given: Path | None, flags: Mapping[str, Any] | None = None) -> L
     from refdesk.config import load
 
     return load(config_path(given), env=os.environ, flags=flags)
+
+
+def read_identity(text: str | None) -> dict[str, Any] | None:
+    """Return the claims that ``--identity`` gives; a usage error where they are no JSON object."""
+    if text is None:
+        return None
+    import msgspec
+
+    try:
+        claims = msgspec.json.decode(text)
+    except msgspec.DecodeError as exc:
+        raise typer.BadParameter(f"it is not JSON: {exc}", param_hint="--identity") from None
+    if not isinstance(claims, dict):
+        raise typer.BadParameter(
+            'it is no JSON object; write one such as {"id": 7}', param_hint="--identity"
+        )
+    return claims

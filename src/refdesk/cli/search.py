@@ -3,103 +3,134 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Sequence
+from contextlib import AsyncExitStack
 from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 
-from refdesk.cli.options import ConfigOption, JsonOption, config_path
+from refdesk.cli.options import ConfigOption, IdentityOption, JsonOption, config_path, read_identity
 from refdesk.cli.output import FAILURE, err, out, print_json, say
 
 if TYPE_CHECKING:
     from refdesk.config import Config
-    from refdesk.errors import SearchError
-    from refdesk.types import Attempt, ResultItem, WebAnswer, WebQuery
+    from refdesk.search import Searcher, Trace
+    from refdesk.types import ResultItem, SearchResult
     from refdesk.web.engines import BaseEngine
 
 app = typer.Typer(add_completion=False)
 
 MOST: Final = 100
 _SNIPPET_CHARS: Final = 300
-_LATER: Final = {"kb": "knowledge search", "db": "database search"}
+_KINDS: Final = {"web": "web search", "kb": "knowledge search", "db": "database search"}
+
+Results = Sequence["SearchResult | None"]
 
 
 @app.command()
 def search(
     question: Annotated[str, typer.Argument(help="What to look for.", show_default=False)],
     kinds: Annotated[
-        list[str] | None, typer.Option("--type", help="Where to look: web.", show_default="web")
+        list[str] | None,
+        typer.Option(
+            "--type", help="Where to look: web, kb or db; may be repeated.", show_default="web"
+        ),
     ] = None,
     engine: Annotated[
         str | None, typer.Option(help="Ask this engine, and no other.", show_default=False)
     ] = None,
+    collection: Annotated[
+        list[str] | None,
+        typer.Option(help="Look in this collection; may be repeated.", show_default=False),
+    ] = None,
+    database: Annotated[
+        str | None, typer.Option(help="Look in this database.", show_default=False)
+    ] = None,
     limit: Annotated[
         int | None,
-        typer.Option(
-            min=1, max=MOST, help="The most results.", show_default="search.web.max_results"
-        ),
+        typer.Option(min=1, max=MOST, help="The most results, of each type.", show_default=False),
     ] = None,
     site: Annotated[
         list[str] | None,
         typer.Option(help="Only pages of this domain; may be repeated.", show_default=False),
     ] = None,
+    wait_all: Annotated[
+        bool, typer.Option("--all", help="Wait for all types; so it is by default.")
+    ] = False,
+    wait_any: Annotated[
+        bool, typer.Option("--any", help="Stop at the first type that finds something.")
+    ] = False,
+    wait_race: Annotated[
+        bool, typer.Option("--race", help="Stop at the first type that ends.")
+    ] = False,
+    identity: IdentityOption = None,
     config: ConfigOption = None,
     json: JsonOption = False,
-    trace: Annotated[bool, typer.Option("--trace", help="Tell which engines were asked.")] = False,
+    trace: Annotated[
+        bool, typer.Option("--trace", help="Show what was done, and how long it took.")
+    ] = False,
 ) -> None:
     """
-    Search the web and print what was found.
+    Search, and print what was found.
 
     Exit status 1 if the search failed; 0 if it found something, or nothing.
     """
-    _check_kinds(kinds or [])
-    query = _query(question, site or [])
+    wanted = _kinds(kinds, collection, database)
+    _check(question, site or [])
+    mode = _mode(wait_all, wait_any, wait_race)
+    who = read_identity(identity)
 
     from refdesk.cli.check import read_checked
+    from refdesk.search import Trace
+    from refdesk.web.query import normal_text
 
     loaded = read_checked(config_path(config))
     for warning in loaded.warnings:
         say(f"note: {warning}")
-    most = min(limit or loaded.config.search.web.max_results, MOST)
-    answer, error = _ask(loaded.config, query, engine, most)
-    failed = error is not None and error.reason != "no_results"
-    found = answer or error
-    attempts, notices = (found.attempts, found.notices) if found else ((), ())
-    items = answer.items[:most] if answer else ()
-    if json:
-        weight = loaded.config.search.weights.user
-        result = _result(query.text, items, answer, weight) | {
-            "duration_ms": round(_duration(answer, attempts) * 1000),
-            "error": str(error) if failed else None,
-            "notices": [*notices, *([str(error)] if error and not failed else [])],
+    options: dict[str, dict[str, Any]] = {
+        "web": {"sites": site or None, "engine": engine},
+        "kb": {"collections": collection or None},
+        "db": {"database": database},
+    }
+    requests = [
+        {
+            "query": normal_text(question),
+            "type": kind,
+            "source": "user",
+            "limit": limit,
+            **options[kind],
         }
-        print_json(result | ({"trace": _trace(found, attempts)} if trace else {}))
+        for kind in wanted
+    ]
+    traced = Trace()
+    results = _run(loaded.config, requests, mode, engine, {"trace": traced, "identity": who})
+    ended = [result for result in results if result is not None]
+    items = list({item.index: item for each in ended for item in each.items}.values())
+    items.sort(key=lambda item: item.index)
+    if json:
+        _print_json(results, mode, traced if trace else None)
     else:
         _print_items(items)
-    for notice in notices:
-        say(f"note: {notice}")
+    _tell(loaded.config, ended, len(items), quiet=json)
     if trace and not json:
-        _tell_attempts(attempts)
-    if error is not None:
-        say(str(error))
-    elif answer is not None and not json:
-        say(_summary(answer, len(items)))
-    if failed:
+        err().print(traced.tree())
+    if ended and all(result.error is not None for result in ended):
         raise typer.Exit(FAILURE)
 
 
-def _check_kinds(kinds: list[str]) -> None:
-    for kind in kinds:
-        if kind in _LATER:
+def _kinds(
+    given: list[str] | None, collection: list[str] | None, database: str | None
+) -> list[str]:
+    for kind in given or []:
+        if kind not in _KINDS:
             raise typer.BadParameter(
-                f"{kind!r} ({_LATER[kind]}) comes with a later release; use web",
-                param_hint="--type",
+                f"{kind!r} is no type of search; use {', '.join(_KINDS)}", param_hint="--type"
             )
-        if kind != "web":
-            raise typer.BadParameter(f"{kind!r} is no type of search; use web", param_hint="--type")
+    named = [*(["kb"] if collection else []), *(["db"] if database else [])]
+    return list(dict.fromkeys([*(given or []), *named])) or ["web"]
 
 
-def _query(question: str, sites: list[str]) -> WebQuery:
-    from refdesk.types import WebQuery
+def _check(question: str, sites: list[str]) -> None:
     from refdesk.web.filters import read_domains
     from refdesk.web.query import normal_text
 
@@ -109,39 +140,65 @@ def _query(question: str, sites: list[str]) -> WebQuery:
         )
     if notices := read_domains(sites, ()).notices:
         raise typer.BadParameter("; ".join(notices), param_hint="--site")
-    return WebQuery(text=normal_text(question), sites=tuple(sites))
 
 
-def _ask(
-    config: Config, query: WebQuery, engine: str | None, most: int
-) -> tuple[WebAnswer | None, SearchError | None]:
+def _mode(wait_all: bool, wait_any: bool, wait_race: bool) -> str:
+    chosen = [
+        name for name, on in (("all", wait_all), ("any", wait_any), ("race", wait_race)) if on
+    ]
+    if len(chosen) > 1:
+        raise typer.BadParameter("choose one of them", param_hint="--all, --any, --race")
+    return chosen[0] if chosen else ""
+
+
+def _run(
+    config: Config,
+    requests: list[dict[str, Any]],
+    mode: str,
+    engine: str | None,
+    call: dict[str, Any],
+) -> Results:
     from refdesk.cli._store import store_if_well
-    from refdesk.cli._web import web_search
-    from refdesk.errors import SearchError
+    from refdesk.desk.opening import open_desk
 
     engines = _engines(config, engine)
     store = store_if_well(config)
 
-    async def run() -> WebAnswer:
-        async with web_search(config, engines, store) as web:
-            return await web.search(query, pages=-(-most // 10))
+    async def run() -> Results:
+        async with AsyncExitStack() as stack:
+            opened = await open_desk(config, stack, store=store, engines=engines)
+            searcher = opened.searcher
+            _check_handlers(searcher, [request["type"] for request in requests])
+            if len(requests) == 1 and not mode:
+                return [await searcher.search(requests[0], **call)]
+            if mode == "any":
+                return await searcher.any(requests, **call)
+            if mode == "race":
+                return await searcher.race(requests, **call)
+            return await searcher.all(requests, **call)
 
     try:
-        return asyncio.run(run()), None
-    except SearchError as exc:
-        return None, exc
+        return asyncio.run(run())
     finally:
         if store is not None:
             store.close()
 
 
-def _engines(config: Config, name: str | None) -> dict[str, BaseEngine]:
-    from refdesk.application import build_engines
+def _check_handlers(searcher: Searcher, kinds: list[str]) -> None:
+    for kind in kinds:
+        if kind not in searcher.handlers.types():
+            raise typer.BadParameter(
+                f"{kind!r} ({_KINDS[kind]}) comes with a later release; use web",
+                param_hint="--type",
+            )
+
+
+def _engines(config: Config, name: str | None) -> dict[str, BaseEngine] | None:
     from refdesk.cli._web import one_engine
     from refdesk.errors import ConfigError
 
     if name is None:
-        return build_engines(config)
+        return None
     engine = one_engine(config, name)
     if not engine.options.enabled:
         raise ConfigError(
@@ -151,60 +208,23 @@ def _engines(config: Config, name: str | None) -> dict[str, BaseEngine]:
     return {name: engine}
 
 
-def _result(
-    query: str, items: tuple[ResultItem, ...], answer: WebAnswer | None, weight: float
-) -> dict[str, Any]:
-    engine = answer.engine if answer else ""
-    return {
-        "type": "web",
-        "query": query,
-        "source": "user",
-        "items": [_item(number, item, engine, weight) for number, item in enumerate(items, 1)],
-        "total": len(items),
-    }
+def _print_json(results: Results, mode: str, trace: Trace | None) -> None:
+    from refdesk.search.emit import result_json
+
+    shown = [
+        None
+        if result is None
+        else result_json(result) | {"error": result.error, "notices": list(result.notices)}
+        for result in results
+    ]
+    single = len(shown) == 1 and not mode and shown[0] is not None
+    printed: dict[str, Any] = {"mode": mode or "all", "results": shown}
+    if single and shown[0] is not None:
+        printed = shown[0]
+    print_json(printed | ({"trace": trace.to_json()} if trace else {}))
 
 
-def _item(number: int, item: ResultItem, engine: str, weight: float) -> dict[str, Any]:
-    found: dict[str, Any] = {
-        "citation_id": f"ref_{number:03d}",
-        "index": number,
-        "source": "user",
-        "weight": weight,
-        "type": "web",
-        "title": item.title,
-        "content": item.content,
-        "url": item.url,
-        "metadata": {"engine": engine, **item.metadata},
-    }
-    if item.score is not None:
-        found["score"] = item.score
-    if item.published:
-        found["metadata"]["published"] = item.published
-    return found
-
-
-def _trace(found: WebAnswer | SearchError | None, attempts: tuple[Attempt, ...]) -> dict[str, Any]:
-    return {
-        "engine": getattr(found, "engine", None) or None,
-        "queue_ms": round(found.queue_s * 1000) if found else 0,
-        "attempts": [
-            {
-                "engine": attempt.engine,
-                "outcome": attempt.outcome,
-                "calls": attempt.calls,
-                "duration_ms": round(attempt.duration_s * 1000),
-                "detail": attempt.detail,
-            }
-            for attempt in attempts
-        ],
-    }
-
-
-def _duration(answer: WebAnswer | None, attempts: tuple[Attempt, ...]) -> float:
-    return answer.duration_s if answer else sum(attempt.duration_s for attempt in attempts)
-
-
-def _print_items(items: tuple[ResultItem, ...]) -> None:
+def _print_items(items: Sequence[ResultItem]) -> None:
     from rich.style import Style
     from rich.text import Text
 
@@ -212,31 +232,38 @@ def _print_items(items: tuple[ResultItem, ...]) -> None:
 
     width = len(str(len(items)))
     margin = " " * (width + 2)
-    for number, item in enumerate(items, 1):
-        head = Text(f"{number:>{width}}. ", style="dim")
+    for item in items:
+        head = Text(f"{item.index:>{width}}. ", style="dim")
         head.append(printable(item.title), Style(bold=True))
         if item.published:
             head.append(f"  {printable(item.published)}", Style(dim=True))
         out().print(head)
-        out().print(Text(margin).append(item.url, Style(color="blue", link=item.url)))
+        if item.url:
+            out().print(Text(margin).append(item.url, Style(color="blue", link=item.url)))
         text = " ".join(item.content.split())
         if text:
             cut = text if len(text) <= _SNIPPET_CHARS else text[: _SNIPPET_CHARS - 1] + "…"
             out().print(Text(margin + printable(cut)))
 
 
-def _tell_attempts(attempts: tuple[Attempt, ...]) -> None:
-    from rich.text import Text
+def _tell(config: Config, results: Sequence[SearchResult], shown: int, *, quiet: bool) -> None:
+    """Say what went not as it should, and how much there is."""
+    for result in results:
+        for notice in result.notices:
+            say(f"note: {notice}")
+        if result.error is not None:
+            prefix = f"{_KINDS.get(result.type, result.type)}: " if len(results) > 1 else ""
+            say(prefix + result.error)
+    good = [result for result in results if result.error is None]
+    if quiet or not good or not shown:
+        return
+    by = ", ".join(_finder(config, result) for result in good if result.items)
+    seconds = max(result.duration_ms for result in good) / 1000
+    say(f"{shown} result{'' if shown == 1 else 's'} by {by} in {seconds:.2f} s")
 
-    from refdesk.cli._table import printable
 
-    for attempt in attempts:
-        calls = f"{attempt.calls} call{'' if attempt.calls == 1 else 's'}"
-        line = f"{attempt.engine}: {attempt.outcome}, {calls}, {attempt.duration_s * 1000:.0f} ms"
-        detail = f": {attempt.detail}" if attempt.detail else ""
-        err().print(Text(printable(line + detail), style="dim"))
-
-
-def _summary(answer: WebAnswer, shown: int) -> str:
-    results = f"{shown} result{'' if shown == 1 else 's'}"
-    return f"{results} by {answer.engine} ({answer.engine_type}) in {answer.duration_s:.2f} s"
+def _finder(config: Config, result: SearchResult) -> str:
+    if result.engine is None:
+        return _KINDS[result.type]
+    entry = config.engine_entries.get(result.engine)
+    return f"{result.engine} ({entry.type})" if entry else result.engine

@@ -92,10 +92,11 @@ class Refdesk:
     async def __aenter__(self) -> Refdesk:
         if self._stack is not None:
             raise RefdeskError("the desk is open already; open another one")
-        from refdesk.desk.opening import open_desk
+        from refdesk.desk.opening import open_desk, open_records
 
         async with AsyncExitStack() as stack:
-            self._opened = await open_desk(self.config, stack, records=self._records)
+            store = await open_records(self.config, stack) if self._records else None
+            self._opened = await open_desk(self.config, stack, store=store)
             self._stack = stack.pop_all()
         return self
 

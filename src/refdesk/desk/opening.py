@@ -59,11 +59,40 @@ def read_source(source: Source) -> tuple[Config, bool]:
     return load(Path(source), env=os.environ).config, True
 
 
-async def open_desk(config: Config, stack: AsyncExitStack, *, records: bool) -> Opened:
-    """Put a desk together; what it starts is ended with the stack."""
-    engines = build_engines(config)
+async def open_records(config: Config, stack: AsyncExitStack) -> Store:
+    """Open the store of a configuration until the stack ends, and forget what is too old."""
+    from refdesk.store.opening import open_store
+
+    try:
+        store = await asyncio.to_thread(open_store, config)
+    except StoreError as exc:
+        raise StoreError(f"{exc} (or open the desk with records=False)") from None
+    stack.push_async_callback(asyncio.to_thread, store.close)
+    await asyncio.to_thread(store.forget_old, config.privacy.retention_days)
+    return store
+
+
+async def open_desk(
+    config: Config,
+    stack: AsyncExitStack,
+    *,
+    store: Store | None,
+    engines: Mapping[str, BaseEngine] | None = None,
+) -> Opened:
+    """
+    Put a desk together.
+
+    Args:
+        config: What it is to be like.
+        stack: With it ends what was started here.
+        store: Where searches are kept and counted, and whose daily limits hold; it stays open.
+        engines: Instead of those of the configuration.
+    """
+    if engines is None:
+        engines = build_engines(config)
     uses = SearchUses.read(config.uses.model_dump())
-    store = await _open_store(config, stack) if records else None
+    if store is not None:
+        await asyncio.to_thread(store.ledger.load)
     web = _web_search(config, engines, stack, store)
     recorder: Recorder | None = None
     book: ReferenceBook | None = None
@@ -117,19 +146,6 @@ def _web_search(
         settings=settings,
         on_call=count,
     )
-
-
-async def _open_store(config: Config, stack: AsyncExitStack) -> Store:
-    from refdesk.store.opening import open_store
-
-    try:
-        store = await asyncio.to_thread(open_store, config)
-    except StoreError as exc:
-        raise StoreError(f"{exc} (or open the desk with records=False)") from None
-    stack.push_async_callback(asyncio.to_thread, store.close)
-    await asyncio.to_thread(store.ledger.load)
-    await asyncio.to_thread(store.forget_old, config.privacy.retention_days)
-    return store
 
 
 def _delegates(config: Config, stack: AsyncExitStack) -> Delegates:
