@@ -36,7 +36,9 @@ def demo(
     machine offers, else a small one that runs here.  Without a network, pages that come with
     Refdesk are searched.
     """
-    from refdesk.cli.output import fail, out
+    from rich.console import Console
+
+    from refdesk.cli.output import fail
     from refdesk.demo.run import QUESTION, Wishes, run
     from refdesk.errors import RefdeskError
     from refdesk.telemetry import logs
@@ -50,7 +52,7 @@ def demo(
         port=port,
     )
     try:
-        status = run(wishes, env=os.environ, console=out())
+        status = run(wishes, env=os.environ, console=Console(highlight=False))
     except RefdeskError as exc:
         fail(str(exc))
     raise typer.Exit(status)

@@ -123,7 +123,7 @@ Text = Callable[[str], None]
 
 
 async def _messages(question: Question, url: str, heard: Heard, head: Head, text: Text) -> None:
-    import anthropic  # takes a second or more; by now something is on the screen
+    import anthropic  # takes a second or more: not before something is on the screen
 
     calm: dict[str, Any] = (
         {"extra_body": {"temperature": 0, "stop_sequences": ["\n\n", "<search_"]}}

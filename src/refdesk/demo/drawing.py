@@ -41,7 +41,7 @@ class Drawing:
 
     def title(self) -> None:
         """Say what this is."""
-        self._line(Text("Refdesk", style="bold cyan") + Text("  any model searches the web\n"))
+        self._line(Text.assemble(("Refdesk", "bold cyan"), "  any model searches the web\n"))
 
     @contextlib.contextmanager
     def waiting(self, what: str) -> Iterator[Callable[[], None]]:
@@ -55,19 +55,19 @@ class Drawing:
 
     def note(self, text: str) -> None:
         """Tell something that is not as one might expect."""
-        self._line(Text("! ", style="yellow") + Text(plain(text)))
+        self._line(Text.assemble(("\n! ", "yellow"), plain(text)))
 
     def failure(self, text: str) -> None:
         """Tell why there is no answer."""
         self._end_text()
-        self._line(Text("\n✗ ", style="bold red") + Text(plain(text)))
+        self._line(Text.assemble(("\n✗ ", "bold red"), plain(text)))
 
     def setting(self, model: Model, url: str, started_in_s: float | None) -> None:
         """Show who takes part."""
         where = model.where + (f" (loaded in {started_in_s:.1f} s)" if started_in_s else "")
         self._rows(
             [
-                ("model", Text(f"{model.name}, ") + Text(where, style="dim")),
+                ("model", Text.assemble(f"{model.name}, ", (where, "dim"))),
                 ("gateway", Text(url)),
                 ("engines", Text("ddgs, no key; where it fails, offline")),
             ]
@@ -90,8 +90,9 @@ class Drawing:
         """Show what the response's head says, before the first word."""
         self._line(Text())
         self._line(
-            Text("Answer", style="bold green")
-            + Text(f"   x-refdesk-search: {plain(heard.search)}", style="dim")
+            Text.assemble(
+                ("Answer", "bold green"), (f"   x-refdesk-search: {plain(heard.search)}", "dim")
+            )
         )
         self._column = 0
 
@@ -114,11 +115,13 @@ class Drawing:
         self._end_text()
         self._line(Text("\nSources", style="bold green"))
         for number, item in enumerate(items[:_MOST_SOURCES], 1):
-            cited = Text("  cited", style="green") if item.url in heard.cited else Text()
+            cited = "  cited" if item.url in heard.cited else ""
             self._line(
-                Text(f"{_INDENT}[{number}] ", style="cyan")
-                + Text(_short(plain(item.title), self._width - 16))
-                + cited
+                Text.assemble(
+                    (f"{_INDENT}[{number}] ", "cyan"),
+                    _short(plain(item.title), self._width - 16),
+                    (cited, "green"),
+                )
             )
             self._line(
                 Text(f"{_INDENT}    {_short(plain(item.url), self._width - 7)}", style="dim")
@@ -141,12 +144,15 @@ class Drawing:
             rows.append(
                 ("material", Text(f"{record.injected_chars:,} characters put to the model"), None)
             )
-        if record.first_byte_ms is not None:
-            rows.append(("model", Text("its first byte"), record.first_byte_ms / 1000))
+        if heard.first_text_s is not None:
+            rows.append(("model", Text("first word, after the question"), heard.first_text_s))
         rows.append(("blocks", Text(", ".join(heard.blocks)), None))
-        if record.notices:
-            rows += [("notice", Text(plain(notice)), None) for notice in record.notices]
-        rows.append(("first word", Text("after the question"), heard.first_text_s))
+        # That an engine gave no answer stands above, with its time.
+        rows += [
+            ("notice", Text(plain(notice)), None)
+            for notice in record.notices
+            if "gave no answer" not in notice
+        ]
         rows.append(("in all", Text(f"request {record.id}", style="dim"), heard.total_s))
         table = Table.grid(padding=(0, 2, 0, 0))
         table.width = self._width

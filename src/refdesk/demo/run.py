@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import importlib
 import os
 import signal
 import tempfile
@@ -108,6 +109,10 @@ class _Act:
             max_tokens=_SMALL_TOKENS if model.small else 1024,
             small=model.small,
         )
+        if model.wire == "messages":
+            with drawing.waiting("loading the client"):
+                # A second or more, which is not to count as the answer's.
+                await asyncio.to_thread(importlib.import_module, "anthropic")
         drawing.question(question)
         with drawing.waiting("searching, and waiting for the model") as done:
             heard = await ask(question, url, _Shown(drawing, done))
