@@ -1,0 +1,150 @@
+"""
+One turn: look up, ask, and find the citations while the answer comes.
+
+The search is done here and put before the model, whichever wire its upstream speaks; the request
+itself goes the way of every client's, through the gateway.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+from refdesk.answering.inside import App, post
+from refdesk.answering.talk import HEADERS, PATHS, AnswerReader, body_of, error_in
+from refdesk.errors import RefdeskError, UpstreamError
+from refdesk.search import Searcher
+from refdesk.search.citations import CitationParser, Piece
+from refdesk.search.extracting import extract_query
+from refdesk.search.intent import needs_search
+from refdesk.types import Reference, ReferenceContext, SearchResult
+
+_SURE: Final = 0.6
+"""A rule that is less sure than this does not keep anybody from searching."""
+_MAX_TOKENS: Final = 8192
+
+
+class AnswerFailed(RefdeskError):
+    """The model gave no answer, or not all of one.  The message says what it said."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Asking:
+    """A question, and whom to ask."""
+
+    question: str
+    model: str
+    """As clients name it."""
+    wire: str
+    engine: str | None = None
+    """The engine to ask first; naming one means to search in any case."""
+    max_query_chars: int = 400
+    identity: Mapping[str, Any] | None = None
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Answered:
+    """What came of it."""
+
+    text: str
+    """The model's words, as it wrote them."""
+    cited: tuple[Reference, ...]
+    """In the order in which they were cited first."""
+    unknown: tuple[str, ...]
+    """Ids that the model cited and that nothing has."""
+    cut_short: bool
+
+
+class Turn:
+    """
+    One question and its answer.  Call `look_up`, then go through `answer`.
+
+    Args:
+        asking: The question.
+        searcher: Who searches.
+        app: The gateway.
+    """
+
+    def __init__(self, asking: Asking, *, searcher: Searcher, app: App) -> None:
+        self._asking = asking
+        self._searcher = searcher
+        self._app = app
+        self.result: SearchResult | None = None
+        """What the search gave; None where none was needed."""
+        self.skipped = ""
+        """Why nothing was searched, where nothing was."""
+        self.context = ReferenceContext()
+        self.answered: Answered | None = None
+        """Set when the answer is whole."""
+
+    async def look_up(self) -> None:
+        """Search, unless the question is sure to need none.  A failure is in the result."""
+        asking = self._asking
+        verdict = needs_search(asking.question)
+        if asking.engine is None and not verdict.need and verdict.confidence >= _SURE:
+            self.skipped = verdict.reason
+            return
+        query = extract_query([asking.question], asking.max_query_chars)
+        if not query.text:
+            self.skipped = "nothing to search for"
+            return
+        options: dict[str, Any] = {"engine": asking.engine, "source": "user"}
+        self.result = await self._searcher.web(query.text, identity=asking.identity, **options)
+        self.context = self._searcher.references(self.result)
+
+    async def answer(self) -> AsyncIterator[Piece]:
+        """
+        Yield the answer in pieces, as it comes.
+
+        Raises:
+            AnswerFailed: The model could not be asked, or its answer broke off.
+        """
+        asking = self._asking
+        parser = CitationParser(self.context.items, format=self._searcher.config.citation.format)
+        written: list[str] = []
+        body = body_of(
+            asking.wire,
+            model=asking.model,
+            system=self.context.prompt,
+            text=self._text(),
+            max_tokens=_MAX_TOKENS,
+        )
+        reader = AnswerReader(asking.wire)
+        async with post(
+            self._app, PATHS[asking.wire], body, HEADERS.get(asking.wire, ())
+        ) as answer:
+            if answer.status >= 400:
+                said = error_in(await answer.read())
+                raise AnswerFailed(f"the model could not be asked ({answer.status}): {said}")
+            try:
+                async for data in answer:
+                    for text in reader.feed(data):
+                        written.append(text)
+                        for piece in parser.feed(text):
+                            yield piece
+            except UpstreamError as exc:
+                raise AnswerFailed(str(exc)) from None
+        for text in reader.finish():
+            written.append(text)
+            for piece in parser.feed(text):
+                yield piece
+        for piece in parser.finish():
+            yield piece
+        if reader.error:
+            raise AnswerFailed(f"the answer broke off: {reader.error}")
+        if not reader.complete:
+            raise AnswerFailed("the answer broke off: the stream ended before it was complete")
+        if not "".join(written).strip():
+            raise AnswerFailed("the model wrote nothing; try again, or ask another model")
+        self.answered = Answered(
+            text="".join(written),
+            cited=tuple(parser.cited),
+            unknown=tuple(dict.fromkeys(name for one in parser.unknown for name in one.ids)),
+            cut_short=reader.cut_short,
+        )
+
+    def _text(self) -> str:
+        if not self.context.xml:
+            return self._asking.question
+        return f"{self.context.xml}\n\nQuestion: {self._asking.question}"
