@@ -35,7 +35,7 @@ from refdesk.search.references import (
     numbered,
     reference_of,
 )
-from refdesk.search.source import SourceSearch
+from refdesk.search.source import SourceSearch, place_of
 from refdesk.search.trace import COMPLETED, FAILED, STARTED, Trace, TraceNode
 from refdesk.telemetry import spans
 from refdesk.types import ReferenceContext, ResultItem, SearchRequest, SearchResult, SearchType
@@ -487,4 +487,4 @@ async def _record(recorder: Recorder, record: CallRecord, node: TraceNode) -> No
         await recorder.record(record)
     except Exception as error:
         node.log("warn", "The search could not be recorded", error=type(error).__name__)
-        _log.exception("a search could not be recorded")
+        _log.error("a search could not be recorded: %s", place_of(error))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import traceback
 from dataclasses import replace
 from typing import Any, Final
 
@@ -63,9 +64,9 @@ class SourceSearch:
         except RefdeskError as error:
             return self._failed(request, str(error))
         except Exception as error:
-            # Its message may hold anything, so only its kind is shown; the log has the place.
+            # Its message may hold anything, also what was searched for: only its kind is told.
             kind = type(error).__name__
-            _log.exception("a %s search failed", request.type)
+            _log.error("a %s search failed: %s", request.type, place_of(error))
             return self._failed(request, f"the {request.type} search failed with {kind}")
         if result.error is not None:
             return replace(
@@ -172,6 +173,13 @@ class SourceSearch:
         return SearchResult(
             type=request.type, query=request.query, source=request.source, error=error
         )
+
+
+def place_of(error: BaseException) -> str:
+    """Return where and with what kind of exception something failed, fit for a log."""
+    frames = traceback.extract_tb(error.__traceback__)
+    where = f" at {frames[-1].filename}:{frames[-1].lineno}" if frames else ""
+    return type(error).__name__ + where
 
 
 def _scores(item: ResultItem) -> dict[str, float]:
