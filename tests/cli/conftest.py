@@ -65,7 +65,9 @@ def peer() -> Iterator[Peer]:
             self.send_response_only(status)
             if it.date:
                 self.send_header("date", it.date)
-            self.send_header("content-type", "application/json")
+            streams = data.startswith((b"data:", b"event:"))
+            kind = "text/event-stream" if streams else "application/json"
+            self.send_header("content-type", kind)
             self.send_header("content-length", str(len(data)))
             self.end_headers()
             self.wfile.write(data)
