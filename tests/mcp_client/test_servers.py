@@ -9,7 +9,8 @@ from collections.abc import AsyncIterator
 from typing import Any
 
 import pytest
-from mcp_types import CallToolResult, ToolAnnotations
+from mcp.shared.exceptions import MCPError
+from mcp_types import INVALID_PARAMS, CallToolResult, ToolAnnotations
 
 from mcp_peers import Answer, Peer, open_peer, over_http, served, text, tool
 from refdesk.errors import DelegateError
@@ -135,6 +136,20 @@ async def test_failed_tool() -> None:
             DelegateError, match=r"^the MCP tool notes\.a failed: no such collection \[31m'x'$"
         ):
             await servers.call_tool("notes", "a", {}, timeout_s=10)
+
+
+@pytest.mark.parametrize("modern", [False, True])
+async def test_error_of_the_protocol(modern: bool) -> None:
+    """What a server refuses by an error of the protocol comes in its words, and ends nothing."""
+
+    async def refuse(_: dict[str, Any]) -> CallToolResult:
+        raise MCPError(INVALID_PARAMS, "no tool is called 'a'")
+
+    async with connected({"a": refuse, "b": text("1")}, modern=modern) as (servers, peer):
+        with pytest.raises(DelegateError, match=r"'notes' failed: no tool is called 'a'$"):
+            await servers.call_tool("notes", "a", {}, timeout_s=10)
+        assert (await servers.call_tool("notes", "b", {}, timeout_s=10)).text == "1"
+        assert len(peer.calls) == 2
 
 
 async def test_secrets_are_masked() -> None:
@@ -264,7 +279,7 @@ async def test_wrong_key() -> None:
     async with served(app) as url:
         servers = McpServers({"notes": over_http(url, authorization=KEY)})
         with pytest.raises(
-            DelegateError, match=r"401; check mcp_servers\.notes\.headers"
+            DelegateError, match=r"401 \(.*\); check mcp_servers\.notes\.headers"
         ) as caught:
             await servers.call_tool("notes", "a", {}, timeout_s=10)
         await servers.close()

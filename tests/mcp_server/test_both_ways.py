@@ -34,7 +34,8 @@ async def test_tool_fails(opened: OpenMcpDesk) -> None:
     """What the tool says of its failure reaches whoever asked; nobody else is asked instead."""
     engine = FakeEngine("fake")
     async with (
-        open_peer({"find": text("out of paper", error=True)}) as (_, url), opened(
+        open_peer({"find": text("out of paper", error=True)}) as (_, url),
+        opened(
             engine, uses={"web": "mcp:finder.find"}, mcp_servers={"finder": {"url": url}}
         ) as mcp,
         mcp.client() as client,

@@ -329,6 +329,12 @@ async def test_not_a_call(opened: OpenMcpDesk) -> None:
             method: await _direct(mcp.desk.application.mcp, method, b"")
             for method in ("GET", "DELETE", "OPTIONS")
         }
+        through = await client.get("/mcp", headers={"accept": "text/event-stream"})
+        hostile = [
+            await client.post("/mcp", content=body, headers=headers)
+            for body in HOSTILE_BODIES
+            for headers in (_POST, _POST | _MODERN)
+        ]
         large = await client.post("/mcp", content=b"x" * 300_000)
         broken = await client.post(
             "/mcp",
@@ -338,10 +344,30 @@ async def test_not_a_call(opened: OpenMcpDesk) -> None:
         plain = await client.post("/mcp", content=b"{}", headers={"content-type": "text/plain"})
 
     assert set(direct.values()) == {405}
+    assert (through.status_code, through.headers["allow"]) == (405, "POST")
+    assert {answer.status_code // 100 for answer in hostile} <= {2, 4}
     assert large.status_code == 413
     assert broken.status_code == 400
     assert plain.status_code == 400
     assert large.headers["x-request-id"].startswith("req_")
+
+
+_POST: Final = {"content-type": "application/json", "accept": "application/json"}
+_MODERN: Final = {"mcp-protocol-version": "2026-07-28", "mcp-method": "tools/call"}
+HOSTILE_BODIES: Final = [
+    b"",
+    b"null",
+    b"[]",
+    b"[" * 200_000,
+    b'{"a":' * 40_000,
+    b"\xff\xfe",
+    b'{"jsonrpc": "2.0", "id": 1e999, "method": "tools/call"}',
+    b'{"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": 1}}',
+    b'{"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": "web_search",'
+    b' "arguments": {"query": "\\ud800", "limit": ' + b"9" * 5000 + b"}}}",
+    b'{"jsonrpc": "2.0", "id": 1, "method": "no/such"}',
+    b'{"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": 1}}',
+]
 
 
 async def _direct(face: Any, method: str, body: bytes) -> int:

@@ -28,6 +28,8 @@ if TYPE_CHECKING:
     from mcp.client.client import Client
 
 _SAID_CHARS: Final = 500
+_SAID_BY_THE_SDK: Final = ("Server returned an error response", "Not Found", "Session terminated")
+"""In place of a server that answers with a status only."""
 
 _log: structlog.stdlib.BoundLogger = structlog.get_logger("refdesk.mcp")
 
@@ -109,11 +111,12 @@ class Session:
             )
         said = one_line(self._mask(str(fault)), _SAID_CHARS) or type(fault).__name__
         if self._status in (HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN):
-            return f"the MCP server {self._name!r} answered {self._status}; check {where}.headers"
-        if self._status >= HTTPStatus.BAD_REQUEST:
             return (
-                f"the MCP server {self._name!r} answered {self._status} ({said}); check {where}.url"
+                f"the MCP server {self._name!r} answered {self._status} ({said}); "
+                f"check {where}.headers"
             )
+        if self._status >= HTTPStatus.BAD_REQUEST and said in _SAID_BY_THE_SDK:
+            return f"the MCP server {self._name!r} answered {self._status}; check {where}.url"
         if type(fault).__module__.startswith(("httpx2", "httpcore2")):
             return (
                 f"the MCP server {self._name!r} cannot be reached ({said}); check {where}.url, "

@@ -126,7 +126,11 @@ class McpFace:
             if self._opening is None:
                 self._opening = asyncio.create_task(self._begin())
             # Several may wait for it; one who leaves must not stop it.
-            await asyncio.shield(self._opening)
+            try:
+                await asyncio.shield(self._opening)
+            except Exception:
+                self._opening = None
+                raise
         assert self._manager is not None
         return self._manager
 
