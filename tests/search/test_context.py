@@ -98,7 +98,7 @@ def test_hostile(text: str) -> None:
     assert not re.search(r"(?m)^ＵＲＬ", first)
 
 
-@settings(max_examples=60)
+@settings(max_examples=60, deadline=None)
 @given(st.text(max_size=200), st.text(max_size=200), st.text(max_size=30))
 def test_any_text(title: str, content: str, published: str) -> None:
     """Whatever was found, the XML can be read and has as many references as there are."""

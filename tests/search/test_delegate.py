@@ -112,7 +112,7 @@ def test_read_answer(answer: Any, value: Any) -> None:
     assert read_answer(answer) == value
 
 
-@settings(max_examples=60)
+@settings(max_examples=60, deadline=None)
 @given(st.text(alphabet='{}[]"`json\n:1a<think>/', max_size=60))
 def test_read_any_text(text: str) -> None:
     """Any text is read, as JSON or as text."""

@@ -108,7 +108,7 @@ VALUES = st.one_of(
 )
 
 
-@settings(max_examples=60)
+@settings(max_examples=60, deadline=None)
 @given(
     st.dictionaries(
         st.sampled_from(["query", "limit", "rerank", "sites", "timeRange", "wheres", "type", "x"]),

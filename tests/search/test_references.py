@@ -122,7 +122,7 @@ def test_score_times_weight() -> None:
     assert ranked == [items[1], rows[0], items[0], items[2], rows[1]]
 
 
-@settings(max_examples=60)
+@settings(max_examples=60, deadline=None)
 @given(
     st.lists(
         st.lists(

@@ -706,6 +706,22 @@ async def test_queries_are_not_kept() -> None:
     assert "secret" not in repr(trace.to_json())
 
 
+async def test_errors_that_repeat_the_question() -> None:
+    """Where queries are not to be kept, what a database search says of one is not either."""
+    answer = SearchResult(
+        type="db", query="q", error="'secret' was not understood", notices=("secret",)
+    )
+    kept, trace = Kept(), Trace()
+    searcher = Searcher(handlers=[FakeHandler("db", answer)], recorder=kept, keep_queries=False)
+
+    result = await searcher.db("secret", trace=trace)
+
+    assert result.error == "'secret' was not understood"
+    assert "secret" not in repr(kept.records)
+    assert "secret" not in repr(trace.to_json())
+    assert "privacy.store_queries" in str(kept.records[0].results[0].error)
+
+
 async def test_recorder_fails() -> None:
     """A search whose record cannot be kept is still a search, and the trace says so."""
     trace = Trace()

@@ -16,10 +16,9 @@ from collections import OrderedDict
 from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any, Final, TypedDict, Unpack, cast
+from typing import TYPE_CHECKING, Any, Final, TypedDict, Unpack, cast
 
 from refdesk.clock import now
-from refdesk.config.library import LibrarySection
 from refdesk.search.context import write_context
 from refdesk.search.delegate import Delegate
 from refdesk.search.handler import Handler, HandlerTable, ProgressSender, SearchContext
@@ -40,6 +39,9 @@ from refdesk.search.trace import COMPLETED, FAILED, STARTED, Trace, TraceNode
 from refdesk.telemetry import spans
 from refdesk.types import ReferenceContext, ResultItem, SearchRequest, SearchResult, SearchType
 from refdesk.uses import SearchUses
+
+if TYPE_CHECKING:
+    from refdesk.config.library import LibrarySection
 
 _REQUESTS_REMEMBERED: Final = 4096
 """How many requests' numberings are kept: far more than are ever under way at once."""
@@ -66,6 +68,7 @@ class CallOptions(TypedDict, total=False):
     """Whether nothing is recorded."""
 
 
+_NOT_KEPT: Final = "the search failed; what it said is not kept (privacy.store_queries)"
 _CALL_OPTIONS: Final = frozenset(CallOptions.__annotations__)
 
 
@@ -104,7 +107,7 @@ class Searcher:
         self._delegates = delegates
         self._ids: OrderedDict[str, CitationIds] = OrderedDict()
         self._ids_lock = threading.Lock()
-        self.configure(config or LibrarySection(), uses or SearchUses())
+        self.configure(config or _default_config(), uses or SearchUses())
 
     @property
     def config(self) -> LibrarySection:
@@ -215,8 +218,8 @@ class Searcher:
             spans.SEARCH, {spans.MODE: mode, spans.REQUEST_ID: call.request_id}
         ) as span:
             self._begin(node, slots)
-            await call.progress.started()
             try:
+                await call.progress.started()
                 results = await self._results(slots, node, call)
             except BaseException:
                 _cancel(node)
@@ -225,7 +228,7 @@ class Searcher:
             ended = [result for result in results if result is not None]
             count = len({item.index for result in ended for item in result.items})
             duration_ms = (self._clock() - started) * 1000
-            _finish(node, ended, count)
+            _finish(node, list(map(self._kept, ended)), count)
             span.set_attribute(spans.RESULTS, count)
         if self._recorder is not None and not call.incognito:
             record = CallRecord(
@@ -285,7 +288,7 @@ class Searcher:
             )
             span.set_attribute(spans.RESULTS, result.total)
             span.set_attribute(spans.FAILED, result.error is not None)
-        _end(node, result)
+        _end(node, self._kept(result))
         return result
 
     async def _result(
@@ -364,7 +367,21 @@ class Searcher:
         return {"query": query} if self._keep_queries else {}
 
     def _kept(self, result: SearchResult) -> SearchResult:
-        return result if self._keep_queries else replace(result, query="", keywords=(), dsl=None)
+        """Return a result as it may be kept: without the question, if that may not be."""
+        if self._keep_queries:
+            return result
+        result = replace(result, query="", keywords=(), dsl=None)
+        if result.type == "web":
+            return result
+        # What was not understood of a question stands in them, word for word.
+        return replace(result, notices=(), error=result.error and _NOT_KEPT)
+
+
+def _default_config() -> LibrarySection:
+    # Imported where it is needed: whoever has a configuration has imported it already.
+    from refdesk.config.library import LibrarySection
+
+    return LibrarySection()
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

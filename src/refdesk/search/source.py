@@ -5,19 +5,21 @@ from __future__ import annotations
 import logging
 import traceback
 from dataclasses import replace
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
-from refdesk.config.library import LibrarySection
 from refdesk.errors import RefdeskError
 from refdesk.search.delegate import Delegate, is_at_work
 from refdesk.search.delegated import search_by_delegate
 from refdesk.search.handler import HandlerTable, SearchContext
-from refdesk.search.keywords import Extracted, KeywordExtractor
 from refdesk.search.references import Merge, citation_id, unique
 from refdesk.search.rerank import Reranker
 from refdesk.telemetry import spans
 from refdesk.types import ResultItem, SearchRequest, SearchResult
 from refdesk.uses import SearchUses, Uses
+
+if TYPE_CHECKING:
+    from refdesk.config.library import LibrarySection
+    from refdesk.search.keywords import Extracted
 
 _KB_LIMIT: Final = 10
 
@@ -49,7 +51,6 @@ class SourceSearch:
         self._handlers = handlers
         self._uses = uses
         self._delegates = delegates
-        self._keywords = KeywordExtractor(uses.keyword, delegates, config.keyword)
         self._reranker = Reranker(uses.rerank, delegates, method=merge)
 
     async def search(self, request: SearchRequest, context: SearchContext) -> SearchResult:
@@ -93,21 +94,29 @@ class SourceSearch:
         # A delegate that searches is served by the sources, or it would be asked by itself.
         if uses.search.delegated and not is_at_work(uses.search):
             return await self._delegate(uses.search, request)
-        extracted = Extracted()
-        asked = request
+        extracted, asked = None, request
         if request.keywords and request.type == "web":
-            extracted = await self._keywords.extract(request.query)
+            extracted = await self._extract(request.query)
             asked = replace(request, query=extracted.query or request.query)
             context.trace.log("debug", "Keywords extracted", count=len(extracted.keywords))
         if request.type == "web" and uses.web.delegated and not is_at_work(uses.web):
             found = await self._delegate(uses.web, asked)
         else:
             found = await self._handlers.get(request.type).search(asked, context=context)
+        if extracted is None:
+            return found
         return replace(
             found,
-            keywords=extracted.keywords or found.keywords,
+            keywords=extracted.keywords,
             notices=(*extracted.notices, *found.notices),
         )
+
+    async def _extract(self, text: str) -> Extracted:
+        # Imported where it is used: its tables are large, and most searches need none of it.
+        from refdesk.search.keywords import KeywordExtractor
+
+        keywords = KeywordExtractor(self._uses.keyword, self._delegates, self._config.keyword)
+        return await keywords.extract(text)
 
     async def _delegate(self, target: Uses, request: SearchRequest) -> SearchResult:
         with spans.span(spans.SEARCH_DELEGATE, {spans.TARGET: str(target)}):
