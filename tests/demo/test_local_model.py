@@ -64,6 +64,7 @@ def test_nothing_installed(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.local_model
+@pytest.mark.timeout(120)
 def test_real_model() -> None:
     """The real one loads, answers on Messages, and leaves with us."""
     weights = find_weights()

@@ -49,6 +49,7 @@ def left_in(folder: Path) -> list[str]:
     return [entry.name for entry in folder.iterdir()]
 
 
+NOT_FOUND = whole({"error": {"message": "no such path"}}, status=404)
 PROBED = whole({"error": {"type": "invalid_request_error", "message": "empty"}}, status=400)
 
 
@@ -69,7 +70,7 @@ async def test_once(tmp_path: Path, upstream: Upstream) -> None:
 
 async def test_no_answer(tmp_path: Path, upstream: Upstream) -> None:
     """A model that refuses is status 1, with what it said."""
-    upstream.will(PROBED, whole({"error": {"message": "too poor"}}, status=402))
+    upstream.will(NOT_FOUND, PROBED, whole({"error": {"message": "too poor"}}, status=402))
     args = ("--once", "--model", "m", "--base-url", upstream.url)
     status, out, _ = await ended(await demo(tmp_path, *args))
     assert status == 1
@@ -79,7 +80,7 @@ async def test_no_answer(tmp_path: Path, upstream: Upstream) -> None:
 
 async def test_no_sources(tmp_path: Path, upstream: Upstream) -> None:
     """An answer without sources is status 1 as well."""
-    upstream.will(PROBED, sse(b"".join(stream("messages", "I do not know."))))
+    upstream.will(NOT_FOUND, NOT_FOUND, PROBED, sse(b"".join(stream("chat", "I do not know."))))
     args = ("--once", "--model", "m", "--base-url", upstream.url, "zzqx vvwq")
     status, out, _ = await ended(await demo(tmp_path, *args))
     assert status == 1
@@ -89,7 +90,8 @@ async def test_no_sources(tmp_path: Path, upstream: Upstream) -> None:
 @pytest.mark.parametrize("sent", [signal.SIGINT, signal.SIGTERM])
 async def test_stays_until_a_signal(tmp_path: Path, upstream: Upstream, sent: int) -> None:
     """Without --once it stays up, with the lines to paste, and ends cleanly at a signal."""
-    upstream.will(PROBED, sse(b"".join(stream("messages", "On 7 October 2025 [1]."))))
+    answer = sse(b"".join(stream("responses", "On 7 October 2025 [1].")))
+    upstream.will(NOT_FOUND, PROBED, answer)
     process = await demo(tmp_path, "--model", "m", "--base-url", upstream.url)
     assert process.stdout
     shown = b""
@@ -98,7 +100,8 @@ async def test_stays_until_a_signal(tmp_path: Path, upstream: Upstream, sent: in
             line = await process.stdout.readline()
             assert line, (shown, await ended(process))
             shown += line
-    assert b"ANTHROPIC_BASE_URL=http://127.0.0.1:" in shown
+    assert b'wire_api = "responses"' in shown
+    assert b"OPENAI_BASE_URL=http://127.0.0.1:" in shown
     process.send_signal(sent)
     assert (await ended(process))[::2] == (0, "")
     assert left_in(tmp_path) == []
@@ -113,6 +116,7 @@ async def test_unknown_model(tmp_path: Path) -> None:
 
 
 @pytest.mark.local_model
+@pytest.mark.timeout(180)  # a model on a busy machine
 async def test_small_model(tmp_path: Path) -> None:
     """The whole of it with the real small model: an answer of its own, with sources."""
     if find_weights() is None:
