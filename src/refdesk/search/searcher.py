@@ -11,20 +11,32 @@ import asyncio
 import logging
 import threading
 import time
-import uuid
 from collections import OrderedDict
 from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, Any, Final, TypedDict, Unpack, cast
+from typing import TYPE_CHECKING, Any, Final, Unpack
 
 from refdesk.clock import now
+from refdesk.search._call import (
+    CALL_OPTIONS,
+    Call,
+    CallOptions,
+    Slot,
+    failed,
+    is_good,
+    note_cancel,
+    note_end,
+    note_finish,
+    read_call,
+    read_slot,
+)
 from refdesk.search.context import write_context
 from refdesk.search.delegate import Delegate
-from refdesk.search.handler import Handler, HandlerTable, ProgressSender, SearchContext
-from refdesk.search.options import BadOption, RequestLike, read_request
+from refdesk.search.handler import Handler, HandlerTable, SearchContext
+from refdesk.search.options import RequestLike
 from refdesk.search.parallel import run_all, run_any, run_race
-from refdesk.search.progress import Progress, read_locale
+from refdesk.search.progress import read_locale
 from refdesk.search.records import CallRecord, Mode, Recorder
 from refdesk.search.references import (
     CitationIds,
@@ -35,41 +47,19 @@ from refdesk.search.references import (
     reference_of,
 )
 from refdesk.search.source import SourceSearch, place_of
-from refdesk.search.trace import COMPLETED, FAILED, STARTED, Trace, TraceNode
+from refdesk.search.trace import STARTED, TraceNode
 from refdesk.telemetry import spans
-from refdesk.types import ReferenceContext, ResultItem, SearchRequest, SearchResult, SearchType
+from refdesk.types import ReferenceContext, ResultItem, SearchResult
 from refdesk.uses import SearchUses
 
 if TYPE_CHECKING:
     from refdesk.config.library import LibrarySection
 
+_NOT_KEPT: Final = "the search failed; what it said is not kept (privacy.store_queries)"
 _REQUESTS_REMEMBERED: Final = 4096
 """How many requests' numberings are kept: far more than are ever under way at once."""
 
 _log = logging.getLogger(__name__)
-
-
-class CallOptions(TypedDict, total=False):
-    """What may be said about a call as a whole, beside its requests."""
-
-    request_id: str | None
-    """Calls with the same id share one numbering; by default each call has its own."""
-    locale: str | None
-    """The language of progress messages and traces: ``en`` or ``zh``."""
-    progress: ProgressSender | None
-    """Told how it goes; a function or a coroutine function."""
-    identity: Mapping[str, Any] | None
-    """Who asks, for requests that do not say it themselves."""
-    trace: Trace | None
-    """Where to write down what happens."""
-    owner: str | None
-    """Whose records these are: the id of a client key."""
-    incognito: bool
-    """Whether nothing is recorded."""
-
-
-_NOT_KEPT: Final = "the search failed; what it said is not kept (privacy.store_queries)"
-_CALL_OPTIONS: Final = frozenset(CallOptions.__annotations__)
 
 
 class Searcher:
@@ -193,7 +183,7 @@ class Searcher:
         return self._context(found, request_id)
 
     async def _of_type(self, kind: str, query: str, options: dict[str, Any]) -> SearchResult:
-        call = {name: options.pop(name) for name in list(options) if name in _CALL_OPTIONS}
+        call = {name: options.pop(name) for name in list(options) if name in CALL_OPTIONS}
         said = options.get("type", kind)
         error = "" if said == kind else f"this is a {kind} search, but its type is {said!r}"
         request = {**options, "query": query, "type": kind}
@@ -208,8 +198,12 @@ class Searcher:
         options: Mapping[str, Any],
         error: str = "",
     ) -> list[SearchResult | None]:
-        call = _read_call(mode, options, self._clock)
-        slots = [self._read(request, call, error or call.error) for request in requests]
+        call = read_call(mode, options, self._clock)
+        top_n = self._config.rerank.top_n
+        slots = [
+            read_slot(request, call, default_top_n=top_n, error=error or call.error)
+            for request in requests
+        ]
         if not slots:
             return []
         started, started_at = self._clock(), now()
@@ -222,13 +216,13 @@ class Searcher:
                 await call.progress.started()
                 results = await self._results(slots, node, call)
             except BaseException:
-                _cancel(node)
+                note_cancel(node)
                 raise
             results = self._number(results, call.request_id)
             ended = [result for result in results if result is not None]
             count = len({item.index for result in ended for item in result.items})
             duration_ms = (self._clock() - started) * 1000
-            _finish(node, list(map(self._kept, ended)), count)
+            note_finish(node, list(map(self._kept, ended)), count)
             span.set_attribute(spans.RESULTS, count)
         if self._recorder is not None and not call.incognito:
             record = CallRecord(
@@ -246,7 +240,7 @@ class Searcher:
         return results
 
     async def _results(
-        self, slots: Sequence[_Slot], node: TraceNode, call: _Call
+        self, slots: Sequence[Slot], node: TraceNode, call: Call
     ) -> list[SearchResult | None]:
         source = self._source
         single = call.mode == "single"
@@ -256,17 +250,17 @@ class Searcher:
             return self._one(slots[place], source, nodes[place], call)
 
         def lost(place: int) -> SearchResult:
-            return _failed(slots[place], "the search was cancelled from within; try it again")
+            return failed(slots[place], "the search was cancelled from within; try it again")
 
         jobs = [partial(job, place) for place in range(len(slots))]
         if call.mode == "any":
-            return await run_any(jobs, _is_good, lost=lost)
+            return await run_any(jobs, is_good, lost=lost)
         if call.mode == "race":
             return await run_race(jobs, lost=lost)
         return [*await run_all(jobs, lost=lost)]
 
     async def _one(
-        self, slot: _Slot, source: SourceSearch, node: TraceNode, call: _Call
+        self, slot: Slot, source: SourceSearch, node: TraceNode, call: Call
     ) -> SearchResult:
         """Do one search of a call; it is always a result, unless cancelled."""
         node.start(type=slot.type, **self._told(slot.query))
@@ -288,14 +282,14 @@ class Searcher:
             )
             span.set_attribute(spans.RESULTS, result.total)
             span.set_attribute(spans.FAILED, result.error is not None)
-        _end(node, self._kept(result))
+        note_end(node, self._kept(result))
         return result
 
     async def _result(
-        self, slot: _Slot, source: SourceSearch, node: TraceNode, call: _Call
+        self, slot: Slot, source: SourceSearch, node: TraceNode, call: Call
     ) -> SearchResult:
         if slot.request is None:
-            return _failed(slot, slot.error)
+            return failed(slot, slot.error)
         context = SearchContext(
             request_id=call.request_id,
             locale=read_locale(call.locale),
@@ -306,21 +300,6 @@ class Searcher:
             clock=self._clock,
         )
         return await source.search(slot.request, context)
-
-    def _read(self, given: RequestLike, call: _Call, error: str) -> _Slot:
-        kind, query = _said(given)
-        if error:
-            return _Slot(type=kind, query=query, error=error)
-        try:
-            reading = read_request(given, default_top_n=self._config.rerank.top_n)
-        except BadOption as refused:
-            return _Slot(type=kind, query=query, error=str(refused))
-        request = reading.request
-        if request.identity is None and call.identity is not None:
-            request = replace(request, identity=dict(call.identity))
-        return _Slot(
-            type=request.type, query=request.query, request=request, notices=reading.notices
-        )
 
     def _number(
         self, results: Sequence[SearchResult | None], request_id: str
@@ -357,7 +336,7 @@ class Searcher:
             return item
         return replace(item, weight=getattr(self._config.weights, item.source))
 
-    def _begin(self, node: TraceNode, slots: Sequence[_Slot]) -> None:
+    def _begin(self, node: TraceNode, slots: Sequence[Slot]) -> None:
         types = list(dict.fromkeys(slot.type for slot in slots))
         told = self._told(slots[0].query)
         node.start(**told, types=types)
@@ -382,121 +361,6 @@ def _default_config() -> LibrarySection:
     from refdesk.config.library import LibrarySection
 
     return LibrarySection()
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class _Slot:
-    """A request as it was read, or why it could not be."""
-
-    type: str
-    query: str
-    request: SearchRequest | None = None
-    notices: tuple[str, ...] = ()
-    error: str = ""
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class _Call:
-    """What holds for all searches of a call."""
-
-    mode: Mode
-    request_id: str
-    locale: str | None
-    progress: Progress
-    sender: ProgressSender | None
-    identity: Mapping[str, Any] | None
-    trace: Trace
-    owner: str | None
-    incognito: bool
-    error: str = ""
-
-
-def _read_call(mode: Mode, options: Mapping[str, Any], clock: Callable[[], float]) -> _Call:
-    given = dict(options)
-    sender, identity, trace = given.get("progress"), given.get("identity"), given.get("trace")
-    error = ""
-    if unknown := given.keys() - _CALL_OPTIONS:
-        known = ", ".join(sorted(_CALL_OPTIONS))
-        error = f"a call has no option {min(unknown)!r}; known: {known}"
-    elif sender is not None and not callable(sender):
-        error = f"progress is a {type(sender).__name__}; give a function"
-        sender = None
-    elif identity is not None and not isinstance(identity, Mapping):
-        error = f"identity is a {type(identity).__name__}; give a mapping of claims"
-    elif trace is not None and not isinstance(trace, Trace):
-        error = f"trace is a {type(trace).__name__}; give a refdesk.search.Trace"
-        trace = None
-    locale = given.get("locale")
-    locale = locale if isinstance(locale, str) else None
-    return _Call(
-        mode=mode,
-        request_id=str(given.get("request_id") or uuid.uuid4().hex),
-        locale=locale,
-        progress=Progress(sender, locale),
-        sender=sender,
-        identity=identity,
-        trace=trace or Trace(locale, clock=clock),
-        owner=given.get("owner"),
-        incognito=bool(given.get("incognito", False)),
-        error=error,
-    )
-
-
-def _said(given: Any) -> tuple[str, str]:
-    """Return the type and the query as they were said, whatever else there is."""
-    if isinstance(given, Mapping):
-        kind, query = given.get("type"), given.get("query")
-    else:
-        kind, query = getattr(given, "type", None), getattr(given, "query", None)
-    return kind if isinstance(kind, str) else "web", query if isinstance(query, str) else ""
-
-
-def _failed(slot: _Slot, error: str) -> SearchResult:
-    # The type is whatever the caller wrote, so that the slot can be recognised.
-    kind = cast("SearchType", slot.type)
-    return SearchResult(type=kind, query=slot.query, error=error)
-
-
-def _is_good(result: SearchResult) -> bool:
-    return result.error is None and bool(result.items)
-
-
-def _end(node: TraceNode, result: SearchResult) -> None:
-    for attempt in result.attempts:
-        node.log(
-            "info",
-            f"Engine {attempt.engine}",
-            outcome=attempt.outcome,
-            calls=attempt.calls,
-            duration_ms=round(attempt.duration_s * 1000),
-            **({"detail": attempt.detail} if attempt.detail else {}),
-        )
-    for notice in result.notices:
-        node.log("info", notice)
-    if result.error is not None:
-        node.log("warn", FAILED, error=result.error)
-        node.fail(result.error)
-        return
-    node.log("debug", COMPLETED, count=result.total, duration_ms=round(result.duration_ms))
-    node.complete(result_count=result.total)
-
-
-def _finish(node: TraceNode, results: Sequence[SearchResult], count: int) -> None:
-    for child in node.children:
-        # Those that were not waited for.
-        child.cancel()
-    errors = [result.error for result in results if result.error is not None]
-    if errors and len(errors) == len(results):
-        node.fail(errors[0])
-        return
-    node.log("info", COMPLETED, result_count=count)
-    node.complete(result_count=count)
-
-
-def _cancel(node: TraceNode) -> None:
-    for child in node.children:
-        child.cancel()
-    node.cancel()
 
 
 async def _record(recorder: Recorder, record: CallRecord, node: TraceNode) -> None:
