@@ -10,7 +10,7 @@ import asyncio
 import threading
 from collections.abc import Coroutine, Iterable
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, TypeVar, Unpack
+from typing import TYPE_CHECKING, Any, Final, TypeVar, Unpack
 
 from refdesk.errors import RefdeskError
 
@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from refdesk.types import Reference, ReferenceContext, SearchResult
 
 T = TypeVar("T")
+
+_NOT_OPEN: Final = "the desk is not open; use it inside `with Refdesk.open_sync(…) as desk:`"
 
 
 class SyncRefdesk:
@@ -80,9 +82,7 @@ class SyncRefdesk:
         """Run a call on the desk's loop and return what it gives; interrupted, it is cancelled."""
         if self._loop is None:
             call.close()
-            raise RefdeskError(
-                "the desk is not open; use it inside `with Refdesk.open_sync(…) as desk:`"
-            )
+            raise RefdeskError(_NOT_OPEN)
         if threading.current_thread() is self._thread:
             call.close()
             raise RefdeskError(
@@ -98,7 +98,9 @@ class SyncRefdesk:
 
     @property
     def desk(self) -> Refdesk:
-        """The desk behind it, which belongs to the loop."""
+        """The desk behind it, which belongs to the loop; RefdeskError while it is not open."""
+        if self._loop is None:
+            raise RefdeskError(_NOT_OPEN)
         return self._desk
 
     def _stop(self) -> None:
