@@ -20,16 +20,13 @@ from typing import Any, Final
 import structlog
 import uvicorn
 import uvloop
-from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 from refdesk.application import Application, open_store
 from refdesk.config import Loaded
 from refdesk.errors import ConfigError, RefdeskError
-from refdesk.gateway.client import LINGER_S, MAX_HEADER_BYTES
+from refdesk.gateway.protocol import GuardedProtocol as GuardedProtocol  # offered here as well
 from refdesk.store import lock_server
 
-HEAD_TIMEOUT_S: Final = 10.0
-"""For the first line and the headers of a request; a connection that sends nothing has it too."""
 KEEP_ALIVE_S: Final = 75
 GRACE_S: Final = 30
 """How long streams may go on after the signal to stop."""
@@ -37,66 +34,6 @@ GRACE_S: Final = 30
 _log: structlog.stdlib.BoundLogger = structlog.get_logger("refdesk")
 
 Reload = Callable[[], Loaded]
-
-
-class GuardedProtocol(HttpToolsProtocol):
-    """The server's HTTP protocol with bounds on a request's head, which uvicorn has not."""
-
-    _head_timer: asyncio.TimerHandle | None = None
-    _head_bytes = 0
-    _refused = False
-
-    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
-        super().connection_made(transport)
-        self._head_timer = self.loop.call_later(HEAD_TIMEOUT_S, self._too_slow)
-
-    def connection_lost(self, exc: Exception | None) -> None:
-        self._stop_timer()
-        super().connection_lost(exc)
-
-    def data_received(self, data: bytes) -> None:
-        if self._refused:
-            return
-        super().data_received(data)
-        if self._head_timer is not None:
-            self._head_bytes += len(data)
-            if self._head_bytes > MAX_HEADER_BYTES and not self.transport.is_closing():
-                self._refuse(b"431 Request Header Fields Too Large", b"The header is too large.")
-
-    def send_400_response(self, msg: str) -> None:
-        self._refuse(b"400 Bad Request", msg.encode("ascii"))
-
-    def _refuse(self, status: bytes, message: bytes) -> None:
-        """Answer what is no request.  What still comes is thrown away, since closing on it would
-        make the client see a reset in place of the answer."""
-        self._refused = True
-        self.transport.write(
-            b"HTTP/1.1 %b\r\ncontent-type: text/plain; charset=utf-8\r\nconnection: close\r\n"
-            b"content-length: %d\r\n\r\n%b" % (status, len(message), message)
-        )
-        if self.transport.can_write_eof():
-            self.transport.write_eof()
-        self._stop_timer()
-        self._head_timer = self.loop.call_later(LINGER_S, self._too_slow)
-
-    def on_message_begin(self) -> None:
-        super().on_message_begin()
-        if self._head_timer is None:
-            self._head_bytes = 0
-            self._head_timer = self.loop.call_later(HEAD_TIMEOUT_S, self._too_slow)
-
-    def on_headers_complete(self) -> None:
-        self._stop_timer()
-        super().on_headers_complete()
-
-    def _stop_timer(self) -> None:
-        if self._head_timer is not None:
-            self._head_timer.cancel()
-            self._head_timer = None
-
-    def _too_slow(self) -> None:
-        self._head_timer = None
-        self.transport.close()
 
 
 class _Server(uvicorn.Server):

@@ -8,9 +8,8 @@ import json
 
 import pytest
 
-import refdesk.server
 from desk import PATHS, UPSTREAM_KEY, WIRES, Desk, answers, asks, whole
-from refdesk.gateway import client
+from refdesk.gateway import client, protocol
 
 BODY = json.dumps(asks("chat", search=False)).encode()
 PATH = "/v1/chat/completions"
@@ -31,14 +30,14 @@ class TestSlow:
 
     async def test_header(self, desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
         """A head that does not come to its end is closed after the limit."""
-        monkeypatch.setattr(refdesk.server, "HEAD_TIMEOUT_S", 0.05)
+        monkeypatch.setattr(protocol, "HEAD_TIMEOUT_S", 0.05)
 
         for sent in (b"", b"POST /v1/mess", head()[:-4]):
             assert await desk.raw(sent) == b""
 
     async def test_second_header(self, desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
         """The limit holds for later requests of a connection as well."""
-        monkeypatch.setattr(refdesk.server, "HEAD_TIMEOUT_S", 0.05)
+        monkeypatch.setattr(protocol, "HEAD_TIMEOUT_S", 0.05)
 
         answer = await desk.raw(head(start="GET /livez HTTP/1.1") + b"GET /livez HT")
 
