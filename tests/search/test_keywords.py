@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import sys
-import time
 from collections.abc import Mapping
 from types import ModuleType
 from typing import Any
@@ -149,18 +148,11 @@ def test_any_signs(text: str) -> None:
     assert all(word and word == word.strip() for word in words(text))
 
 
+@pytest.mark.timeout(30)
 @pytest.mark.parametrize("unit", ["word 3.14 GPT-5 人工智能 ", '"', "“", "$1,", "A&", ".a", "`a "])
-def test_linear_time(unit: str) -> None:
-    """Ten times the text takes about ten times as long, also where signs open what never ends."""
-
-    def cost(chars: int) -> float:
-        text = (unit * (chars // len(unit) + 1))[:chars]
-        start = time.process_time()
-        extract(text)
-        return time.process_time() - start
-
-    small = min(cost(8_000) for _ in range(3))
-    assert cost(80_000) < 40 * small + 0.2
+def test_long_texts(unit: str) -> None:
+    """A long text ends in good time, also where signs open what never ends: quadratic would not."""
+    assert len(extract(unit * (400_000 // len(unit)))) <= 10
 
 
 def test_segmenter_is_used_for_chinese(monkeypatch: pytest.MonkeyPatch) -> None:
