@@ -14,8 +14,14 @@ if TYPE_CHECKING:
     from refdesk.config import Config
     from refdesk.desk.library import Refdesk
     from refdesk.desk.waiting import SyncRefdesk
-    from refdesk.errors import ConfigError, RefdeskError, SearchError, StoreError
-    from refdesk.records import NoSuchReference, NotYours
+    from refdesk.errors import (
+        ConfigError,
+        NoSuchReference,
+        NotYours,
+        RefdeskError,
+        SearchError,
+        StoreError,
+    )
     from refdesk.search import Handler, SearchContext, Searcher, Trace
     from refdesk.search.citations import Citation, CitationParser
     from refdesk.types import (
@@ -58,8 +64,8 @@ _HOMES: Final = {
     "ConfigError": "refdesk.errors",
     "Handler": "refdesk.search",
     "Keyword": "refdesk.types",
-    "NoSuchReference": "refdesk.records",
-    "NotYours": "refdesk.records",
+    "NoSuchReference": "refdesk.errors",
+    "NotYours": "refdesk.errors",
     "Refdesk": "refdesk.desk.library",
     "RefdeskError": "refdesk.errors",
     "Reference": "refdesk.types",

@@ -12,6 +12,8 @@ Every error that Refdesk raises on purpose.
   - WireError              a client sent a body that its wire does not allow
   - UpstreamError          the model endpoint could not be reached, or its answer was cut
   - StoreError             the store cannot be opened or used
+  - NoSuchReference        an earlier search, or its reference of that number, is not known
+  - NotYours               that search was done with another client key
 
 An upstream's own 4xx or 5xx is not one of them: it is an answer, and passes through as it came.
 Messages are sentences that name the value and the remedy; they never hold a key.
@@ -169,3 +171,11 @@ class UpstreamError(RefdeskError):
 
 class StoreError(RefdeskError):
     """The store cannot be opened or used.  The message says what to do."""
+
+
+class NoSuchReference(RefdeskError):
+    """No search of such a request is kept, or none of its references has this number."""
+
+
+class NotYours(RefdeskError):
+    """The search was done with another client key."""

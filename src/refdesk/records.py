@@ -10,7 +10,7 @@ import os
 from collections.abc import Callable
 from typing import Final
 
-from refdesk.errors import RefdeskError
+from refdesk.errors import NoSuchReference, NotYours
 from refdesk.search.records import CallRecord
 from refdesk.search.references import reference_of
 from refdesk.store import SearchRecord, Store, Usage, numbered
@@ -19,14 +19,6 @@ from refdesk.web.engines import BaseEngine
 
 _NOT_KEPT: Final = "the search failed; what it said is not kept (privacy.store_queries)"
 _MAX_ID_CHARS: Final = 200
-
-
-class NoSuchReference(RefdeskError):
-    """No search of such a request is kept, or none of its references has this number."""
-
-
-class NotYours(RefdeskError):
-    """The search was done with another client key."""
 
 
 class StoreRecorder:

@@ -9,6 +9,7 @@ import pytest
 from typer.testing import CliRunner
 
 from refdesk.cli import app
+from refdesk.cli.check import examine_all
 
 GOOD = """\
 upstreams:
@@ -126,3 +127,16 @@ def test_missing_file(tmp_path: Path) -> None:
     code, out, _ = check(tmp_path, GOOD, "--config", "no.yaml")
     assert code == 3
     assert "no.yaml: there is no such file" in out
+
+
+def test_provider_without_an_entry(tmp_path: Path) -> None:
+    """An engine that only `search.web` names is looked at too, with its place in the file."""
+    path = tmp_path / "refdesk.yaml"
+    path.write_text("search:\n  web: {provider: tavily, api_key_env: T_KEY}\n")
+    _, faults = examine_all(path, env={})
+    assert [str(fault).partition(": ")[0].rpartition("/")[2] for fault in faults] == [
+        "refdesk.yaml:2:27"
+    ]
+    assert "search.web.api_key_env" in str(faults[0])
+    assert "'T_KEY' is not set" in str(faults[0])
+    assert examine_all(path, env={"T_KEY": "x"})[1] == []

@@ -131,7 +131,7 @@ class TestOpening:
         async with Refdesk({"search": {"web": {"provider": "offline"}}}) as desk:
             assert (await desk.search.web(QUESTION)).engine == "offline"
         web = {"provider": "tavily", "api_key_env": "MY_TAVILY_KEY"}
-        with pytest.raises(ConfigError, match="'MY_TAVILY_KEY', which is not set"):
+        with pytest.raises(ConfigError, match="api_key_env: 'MY_TAVILY_KEY' is not set"):
             async with Refdesk({"search": {"web": web}}):
                 pass
         monkeypatch.setenv("MY_TAVILY_KEY", "tvly-1")

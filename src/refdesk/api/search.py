@@ -18,7 +18,7 @@ import structlog
 
 from refdesk.api.bodies import Asked, read_search
 from refdesk.api.codex import max_chars, read_alpha, write_alpha
-from refdesk.errors import StoreError, UnknownName, WireError
+from refdesk.errors import NoSuchReference, NotYours, StoreError, UnknownName, WireError
 from refdesk.gateway.app import Login
 from refdesk.gateway.client import Client, HeaderList, Receive, Scope, Send, header
 from refdesk.gateway.driver import CHARGED_KEY
@@ -26,7 +26,7 @@ from refdesk.gateway.headers import login_tokens
 from refdesk.gateway.log import Entry, RequestLog
 from refdesk.gateway.root import Mount
 from refdesk.ids import new_request_id
-from refdesk.records import NoSuchReference, NotYours, ReferenceBook
+from refdesk.records import ReferenceBook
 from refdesk.search import Searcher
 from refdesk.search.emit import reference_json
 from refdesk.search.references import reference_of

@@ -61,6 +61,7 @@ def examine_all(
     faults = list(draft.faults)
     known = {fault.path for fault in faults}
     faults += [fault for fault in _plugin_faults(draft) if fault.path not in known]
+    faults += _library_faults(draft, env)
     return draft, in_order(faults)
 
 
@@ -115,6 +116,20 @@ def _engine_faults(draft: Draft, name: str, entry: dict[str, Any]) -> Iterator[F
             yield from (draft.fault((*at, *path), text) for path, text in found)
         else:
             yield draft.fault(at, str(exc).removeprefix(f"engines.{name}: "))
+
+
+def _library_faults(draft: Draft, env: Mapping[str, str]) -> Iterator[Fault]:
+    """Yield what is wrong with the engine that ``search.web.provider`` stands for."""
+    config = draft.config
+    provider = config.search.web.provider if config is not None else None
+    if config is None or not provider or provider in (config.engines or {}):
+        return
+    from refdesk.web.building import BadProvider, provider_engine
+
+    try:
+        provider_engine(config, provider, env)
+    except BadProvider as exc:
+        yield draft.fault(("search", "web", exc.key), str(exc))
 
 
 def _provider_faults(draft: Draft, name: str, provider: str) -> Iterator[Fault]:

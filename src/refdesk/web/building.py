@@ -35,7 +35,10 @@ def build_engines(
             raise ConfigError(f"engines.{name}.type: {exc}") from None
         engines[name] = plugin.configure(name, entry.settings)
     if provider and provider not in engines:
-        engines[provider] = _provider_engine(config, provider, environment)
+        try:
+            engines[provider] = provider_engine(config, provider, environment)
+        except BadProvider as exc:
+            raise ConfigError(f"search.web.{exc.key}: {exc}") from None
     return engines
 
 
@@ -63,25 +66,39 @@ def search_settings(config: Config) -> SearchSettings:
     )
 
 
-def _provider_engine(config: Config, provider: str, environment: Mapping[str, str]) -> BaseEngine:
+class BadProvider(ConfigError):
+    """``search.web`` names an engine that cannot be used; ``key`` is the key at fault."""
+
+    def __init__(self, key: str, message: str) -> None:
+        super().__init__(message)
+        self.key = key
+
+
+def provider_engine(config: Config, provider: str, environment: Mapping[str, str]) -> BaseEngine:
+    """
+    Return the engine that ``search.web.provider`` names, with the key of ``api_key_env``.
+
+    Raises:
+        BadProvider: There is no such plugin, its key is not set, or it needs more than a key.
+    """
     try:
         plugin = ENGINES.get(provider)
     except ConfigError as exc:
-        raise ConfigError(f"search.web.provider: {exc}") from None
+        raise BadProvider("provider", str(exc)) from None
     options: dict[str, Any] = {}
     if variable := config.search.web.api_key_env:
         if not environment.get(variable):
-            raise ConfigError(
-                f"search.web.api_key_env names {variable!r}, which is not set in the environment; "
-                f"set it to the key for {provider}"
+            raise BadProvider(
+                "api_key_env",
+                f"{variable!r} is not set in the environment; set it to the key for {provider}",
             )
         options["api_key"] = environment[variable]
     try:
         return plugin.configure(provider, options)
     except ConfigError as exc:
         said = str(exc).removeprefix(f"engines.{provider}: ")
-        raise ConfigError(
-            f"search.web.provider: {provider} cannot be used without an entry under `engines`"
-            f" ({said}); set search.web.api_key_env to the variable that holds its key, or add"
-            " an entry"
+        raise BadProvider(
+            "provider",
+            f"{provider} cannot be used without an entry under `engines` ({said}); set"
+            " search.web.api_key_env to the variable that holds its key, or add an entry",
         ) from None
