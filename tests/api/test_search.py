@@ -137,6 +137,21 @@ async def test_references_of_the_gateway(opened: OpenDesk) -> None:
     assert shown["references"][0]["metadata"]["engine"] == "main"
 
 
+async def test_failed_search_of_the_gateway(opened: OpenDesk) -> None:
+    """A search that failed for a model is kept with its error, and has no references."""
+    async with opened(FakeEngine("main", EngineTimeout("too slow"))) as desk:
+        desk.upstream.will(whole(answers("chat")))
+        answer = await desk.ask("chat")
+        assert answer.status_code == 200
+        assert (await references(desk, answer)).json()["total"] == 0
+        (record,) = await desk.store.run(
+            desk.store.searches.by_request, answer.headers["x-request-id"]
+        )
+    assert record.error == "too slow"
+    assert (record.source, record.engine, record.conversation) == ("gateway", "main", None)
+    assert record.duration_ms is not None
+
+
 @pytest.mark.parametrize(
     ("path", "status", "told"),
     [

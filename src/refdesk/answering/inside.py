@@ -25,7 +25,8 @@ class Inside:
         self.status = 0
         self.headers: dict[str, str] = {}
         self._pieces: asyncio.Queue[bytes | None] = asyncio.Queue(_AHEAD)
-        self._begun = asyncio.Event()
+        self.begun = asyncio.Event()
+        """Set when the head is there, or none comes."""
 
     def __aiter__(self) -> AsyncIterator[bytes]:
         return self._read()
@@ -46,12 +47,17 @@ class Inside:
                 name.decode("latin-1").lower(): value.decode("latin-1")
                 for name, value in message["headers"]
             }
-            self._begun.set()
+            self.begun.set()
             return
         if body := message.get("body"):
             await self._pieces.put(body)
         if not message.get("more_body"):
-            await self._pieces.put(None)
+            await self.close()
+
+    async def close(self) -> None:
+        """Say that nothing more comes."""
+        self.begun.set()
+        await self._pieces.put(None)
 
 
 @asynccontextmanager
@@ -98,15 +104,17 @@ async def post(
     async def run() -> None:
         try:
             await app(scope, receive, answer.send)
-        finally:
-            # Also where it failed half-way: nobody is to wait for an end that does not come.
-            answer._begun.set()
-            with contextlib.suppress(asyncio.QueueFull):
-                answer._pieces.put_nowait(None)
+        except asyncio.CancelledError:
+            raise  # nobody reads any more
+        except BaseException:
+            # Nobody is to wait for an end that does not come.
+            await answer.close()
+            raise
+        await answer.close()
 
     task = asyncio.create_task(run())
     try:
-        await answer._begun.wait()
+        await answer.begun.wait()
         if not answer.status:
             await task
             raise RuntimeError("the application ended without an answer")
