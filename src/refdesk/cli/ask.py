@@ -223,7 +223,7 @@ def _list(title: str, references: Sequence[Reference]) -> None:
     out().print()
     out().print(Text(title, style="bold"))
     for reference in references:
-        line = Text(f"[{reference.index}] ", style="dim")
+        line = Text().append(f"[{reference.index}] ", Style(dim=True))
         line.append(printable(reference.title or reference.id), Style(bold=True))
         if reference.url:
             line.append("  ").append(
