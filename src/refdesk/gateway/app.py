@@ -43,6 +43,7 @@ MAX_ANSWER_BYTES: Final = 128 * 1024 * 1024
 """A whole answer is held in memory; a longer one is no answer of a model."""
 _KEPT_BYTES: Final = 64 * 1024
 """Of a stream's two ends, to end it properly if it breaks off."""
+_NO_SEARCH: Final = header("x-refdesk-search", "none")
 _NOT_COMPLETE: Final = "the upstream ended its stream before the answer was complete"
 _FAULT_STATUS: Final = {"unreachable": 502, "timeout": 504, "cut": 502, "bad_response": 502}
 _FAULT_END: Final = {
@@ -69,7 +70,6 @@ class Settings:
     head_after_s: float = 8.0
     longest_answer_s: float = 3600.0
     """No model writes on one answer for longer; an upstream that does is cut off."""
-    hide_queries: bool = False
 
 
 @dataclass(kw_only=True, slots=True)
@@ -204,7 +204,7 @@ class _Request:
         self.gateway = gateway
         self.wire = wire
         self.scope = scope
-        self.client = Client(receive, send)
+        self.client = Client(receive, send, scope)
         self.started = time.perf_counter()
         self.entry = Entry(request_id=new_request_id(), started=time.time(), wire=wire.NAME)
         self.head: Head
@@ -254,7 +254,8 @@ class _Request:
         finally:
             client.unwatch()
             try:
-                await client.stop_pings()
+                if client.pinging is not None:
+                    await client.stop_pings()
             finally:
                 entry.total_s = time.perf_counter() - self.started
                 self.gateway.log.add(entry)
@@ -268,18 +269,15 @@ class _Request:
         target = way.line + path + (b"?" + query if query else b"")
         head = target + way.head + to_upstream(self.scope["headers"], self.target.set_headers)
         started = time.perf_counter()
-        limit = self.gateway.settings.longest_answer_s
         try:
-            async with asyncio.timeout(limit):
-                reply = await self.gateway.upstream.send(
-                    way.origin,
-                    head,
-                    body,
-                    whole=whole,
-                    max_bytes=MAX_ANSWER_BYTES if whole else None,
-                )
-        except TimeoutError:
-            raise _too_long(limit) from None
+            reply = await self.gateway.upstream.send(
+                way.origin,
+                head,
+                body,
+                whole=whole,
+                max_bytes=MAX_ANSWER_BYTES if whole else None,
+                limit_s=self.gateway.settings.longest_answer_s,
+            )
         finally:
             self.entry.upstream_s = time.perf_counter() - started
         if reply.status > 599:
@@ -303,13 +301,17 @@ class _Request:
     def head_lines(self, headers: HeaderList, *, pending: bool = False) -> HeaderList:
         """Return a response head: the given lines and ours."""
         entry = self.entry
-        said = entry.outcome.header()
-        if pending and entry.outcome.kind == "gateway" and entry.outcome.answer is None:
-            said = "gateway; pending"
+        outcome = entry.outcome
+        if outcome.kind == "none":
+            said = _NO_SEARCH
+        elif pending and outcome.kind == "gateway" and outcome.answer is None:
+            said = header("x-refdesk-search", "gateway; pending")
+        else:
+            said = header("x-refdesk-search", outcome.header())
         return [
             *headers,
             (b"x-request-id", entry.request_id.encode()),
-            header("x-refdesk-search", said),
+            said,
             (
                 b"server-timing",
                 b"search;dur=%.1f, queue;dur=%.1f, upstream;dur=%.1f"
@@ -320,7 +322,8 @@ class _Request:
     async def answer(self, status: int, headers: HeaderList, body: bytes) -> None:
         """Send a whole answer: the upstream's, as it came or with a search in it."""
         self.entry.status = status
-        await self.client.stop_pings()
+        if self.client.pinging is not None:
+            await self.client.stop_pings()
         if self.client.head_sent:
             # The head went out early: the answer, an error by now, can only be told in the stream.
             message = f"the upstream answered {status}: {body[:2000].decode(errors='replace')}"

@@ -30,8 +30,21 @@ LINGER_BYTES: Final = 64 * 1024 * 1024
 A client that still sends its body while we refuse it would see a reset in place of the answer, if
 the connection were closed at once.  So what comes is thrown away for a while.
 """
+LEAVING: Final = "refdesk.leaving"
+"""The ASGI extension of our own server: an object whose ``on_leaving`` is called when the client
+leaves.  It costs nothing, while a server without it has to be asked."""
 _WATCH_AFTER_S: Final = 0.2
-"""Requests that are answered sooner never pay for a watcher."""
+"""There, requests that are answered sooner never pay for a watcher."""
+_TOLD: Final = frozenset(
+    {
+        b"content-length",
+        b"content-encoding",
+        b"x-request-id",
+        b"x-client-request-id",
+        b"x-refdesk-incognito",
+    }
+)
+"""Headers that are read here."""
 
 STREAM_HEADERS: Final[HeaderList] = [
     (b"content-type", b"text/event-stream; charset=utf-8"),
@@ -45,8 +58,7 @@ class Client:
     """One client, for the time of one request."""
 
     __slots__ = (
-        "_loop",
-        "_pinging",
+        "_leaving",
         "_receive",
         "_send",
         "_task",
@@ -55,17 +67,19 @@ class Client:
         "head_sent",
         "incognito",
         "is_stream",
+        "pinging",
         "request_id",
         "unread",
     )
 
-    def __init__(self, receive: Receive, send: Send) -> None:
+    def __init__(self, receive: Receive, send: Send, scope: Scope | None = None) -> None:
         self._receive = receive
         self._send = send
-        self._loop = asyncio.get_running_loop()
+        self._leaving: Any = (scope.get("extensions") or {}).get(LEAVING) if scope else None
         self._timer: asyncio.TimerHandle | None = None
         self._task: asyncio.Task[None] | None = None
-        self._pinging: asyncio.TimerHandle | asyncio.Task[None] | None = None
+        self.pinging: asyncio.TimerHandle | asyncio.Task[None] | None = None
+        """Whether there is something that `stop_pings` would stop."""
         self.request_id: str | None = None
         """The client's own id for the request."""
         self.incognito = False
@@ -84,6 +98,8 @@ class Client:
         size = 0
         for name, value in headers:
             size += len(name) + len(value)
+            if name not in _TOLD:
+                continue
             if name == b"content-length":
                 declared = int(value) if value.isdigit() else None
             elif name in (b"x-request-id", b"x-client-request-id"):
@@ -144,11 +160,21 @@ class Client:
 
     def watch(self, task: asyncio.Task[Any]) -> None:
         """From a moment from now on, cancel the task if the client leaves."""
-        self._timer = self._loop.call_later(_WATCH_AFTER_S, self._start_watching, task)
+        if self._leaving is None:
+            loop = asyncio.get_running_loop()
+            self._timer = loop.call_later(_WATCH_AFTER_S, self._start_watching, task)
+            return
+
+        def leave() -> None:
+            self.gone = True
+            task.cancel()
+
+        self._leaving.on_leaving = leave
 
     def _start_watching(self, task: asyncio.Task[Any]) -> None:
         self._timer = None
-        self._task = self._loop.create_task(self._wait_for_leaving(task))
+        loop = asyncio.get_running_loop()
+        self._task = loop.create_task(self._wait_for_leaving(task))
 
     async def _wait_for_leaving(self, task: asyncio.Task[Any]) -> None:
         while True:
@@ -160,6 +186,8 @@ class Client:
 
     def unwatch(self) -> None:
         """Stop watching: the answer is complete."""
+        if self._leaving is not None:
+            self._leaving.on_leaving = None
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
@@ -217,10 +245,12 @@ class Client:
     def ping_after(self, delay_s: float, headers: Callable[[], HeaderList], ping: bytes) -> None:
         """After a delay, send a stream's head early, and pings until `stop_pings`."""
 
-        def begin() -> None:
-            self._pinging = self._loop.create_task(self._ping(headers, ping))
+        loop = asyncio.get_running_loop()
 
-        self._pinging = self._loop.call_later(delay_s, begin)
+        def begin() -> None:
+            self.pinging = loop.create_task(self._ping(headers, ping))
+
+        self.pinging = loop.call_later(delay_s, begin)
 
     async def _ping(self, headers: Callable[[], HeaderList], ping: bytes) -> None:
         await self.start(200, headers())
@@ -230,7 +260,7 @@ class Client:
 
     async def stop_pings(self) -> None:
         """Stop; the caller goes on with the stream, whose head may have been sent by now."""
-        pinging, self._pinging = self._pinging, None
+        pinging, self.pinging = self.pinging, None
         if pinging is None:
             return
         pinging.cancel()

@@ -89,7 +89,11 @@ def to_upstream(headers: Headers, kept: frozenset[bytes] = frozenset()) -> bytes
 
 def to_client(headers: Headers) -> list[tuple[bytes, bytes]]:
     """Return the upstream's headers for the client, less what belongs to its connection."""
-    return [(name, clean(value)) for name, value in headers if name not in _KEPT_FROM_CLIENT]
+    lines = [line for line in headers if line[0] not in _KEPT_FROM_CLIENT]
+    values = b"".join([value for _, value in lines])
+    if b"\r" in values or b"\n" in values or b"\0" in values:
+        return [(name, clean(value)) for name, value in lines]
+    return lines
 
 
 def clean(value: bytes) -> bytes:

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import asyncio
 import re
-from collections.abc import MutableMapping
+from collections.abc import Callable, MutableMapping
 from typing import Any, Final
 from urllib.parse import unquote
 
@@ -19,7 +19,7 @@ import httptools
 from uvicorn.protocols.http.flow_control import HIGH_WATER_LIMIT
 from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol
 
-from refdesk.gateway.client import LINGER_S, MAX_HEADER_BYTES
+from refdesk.gateway.client import LEAVING, LINGER_S, MAX_HEADER_BYTES
 
 HEAD_TIMEOUT_S: Final = 10.0
 """For the first line and the headers of a request; a connection that sends nothing has it too."""
@@ -51,6 +51,9 @@ class GuardedProtocol(HttpToolsProtocol):
             self.timeout_keep_alive_task.cancel()
             self.timeout_keep_alive_task = None
         super().connection_lost(exc)
+        cycle = self.cycle
+        if cycle is not None and cycle.on_leaving is not None and not cycle.response_complete:
+            cycle.on_leaving()
 
     def data_received(self, data: bytes) -> None:
         if self._refused:
@@ -106,6 +109,7 @@ class GuardedProtocol(HttpToolsProtocol):
         before = self.cycle
         keep_alive = version != "1.0" and parser.should_keep_alive()
         self.cycle = cycle = Cycle(self, keep_alive=keep_alive)
+        scope["extensions"] = {LEAVING: cycle}  # type: ignore[dict-item]
         if before is None or before.response_complete:
             self._start_asgi_task(cycle, self.app)  # type: ignore[arg-type]
         else:
@@ -196,6 +200,7 @@ class Cycle:
         "keep_alive",
         "message_event",
         "more_body",
+        "on_leaving",
         "response_complete",
         "response_started",
         "scope",
@@ -211,6 +216,8 @@ class Cycle:
         self.keep_alive = keep_alive
         self.waiting_for_100_continue = protocol.expect_100_continue
         self.disconnected = False
+        self.on_leaving: Callable[[], None] | None = None
+        """Called when the client leaves before the end of its answer."""
         self.body: bytes | bytearray = b""
         self.more_body = True
         self.response_started = False

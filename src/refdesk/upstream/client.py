@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import math
 import socket
 import ssl
 from collections.abc import Mapping
@@ -89,6 +90,7 @@ class UpstreamClient:
         *,
         whole: bool = False,
         max_bytes: int | None = None,
+        limit_s: float = math.inf,
     ) -> Reply:
         """
         Send one request; return when the head of its answer is there, or the whole of it.
@@ -100,6 +102,7 @@ class UpstreamClient:
             body: The body; a GET or HEAD without one gets no length.
             whole: Return when the whole answer is in, in ``Reply.body``.
             max_bytes: The longest body that is taken; beyond it the answer is a bad response.
+            limit_s: How long the whole answer may take, from the request on.
 
         A cancelled call closes its connection at once.
 
@@ -112,7 +115,7 @@ class UpstreamClient:
         while True:
             if connection is None:
                 connection, fresh = await self._connect(origin), True
-            reply = connection.begin(head, body, whole, max_bytes)
+            reply = connection.begin(head, body, whole, max_bytes, limit_s)
             try:
                 if len(body) > PIECE:
                     await connection.upload(body)

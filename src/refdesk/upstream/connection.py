@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import math
 import select
 from typing import TYPE_CHECKING, Final, cast
 
@@ -31,7 +32,10 @@ class Connection(AnswerParser, asyncio.Protocol):
 
     __slots__ = (
         "_client",
+        "_deadline",
         "_last",
+        "_limit_s",
+        "_looks_at",
         "_patience_s",
         "_paused",
         "_poll",
@@ -63,18 +67,33 @@ class Connection(AnswerParser, asyncio.Protocol):
         self._room_to_write: asyncio.Future[None] | None = None
         self._timer: asyncio.TimerHandle | None = None
         self._last = 0.0
+        self._looks_at = 0.0
+        """When the timer fires next."""
+        self._limit_s = self._deadline = math.inf
+        """How long the answer may take in all, and when it then has to be whole."""
         self._patience_s = client.keep_alive_s
 
     # What the client does with it
 
-    def begin(self, head: bytes, body: bytes, whole: bool, max_bytes: int | None) -> Reply:
+    def begin(
+        self,
+        head: bytes,
+        body: bytes,
+        whole: bool,
+        max_bytes: int | None,
+        limit_s: float = math.inf,
+    ) -> Reply:
         """Write a request; of a long body only what `upload` then writes."""
         assert self._transport is not None
         reply = Reply(self, whole, max_bytes)
         self.expect(reply, head_only=head.startswith(b"HEAD "))
         if self._via is not None:
             head = absolute_form(self.origin, self._via, head)
-        self._last = self.loop.time()
+        self._last = now = self.loop.time()
+        self._limit_s = limit_s
+        self._deadline = now + limit_s
+        if self._deadline < self._looks_at:
+            self._look_in(limit_s)
         if not body and head.startswith((b"GET ", b"HEAD ")):
             self._transport.write(head + b"\r\n")
         elif len(body) > PIECE:
@@ -140,7 +159,7 @@ class Connection(AnswerParser, asyncio.Protocol):
         if sock is not None:
             self._poll = select.poll()
             self._poll.register(sock.fileno(), select.POLLIN)
-        self._timer = self.loop.call_later(self._client.shortest_s, self._look_at_clock)
+        self._look_in(self._client.shortest_s)
 
     def data_received(self, data: bytes) -> None:
         reply = self._reply
@@ -255,9 +274,13 @@ class Connection(AnswerParser, asyncio.Protocol):
             self._last = now  # it is our reader that is slow, not the server
         limit = self._patience_s if reply is None else self._client.idle_timeout_s
         left = self._last + limit - now
-        if left > 0:
-            delay = min(left, self._client.shortest_s)
-            self._timer = self.loop.call_later(delay, self._look_at_clock)
+        if reply is not None and self._deadline <= now:
+            message = f"the upstream's answer was not complete after {self._limit_s:g} s"
+            self._fail(reply, UpstreamError(message, fault="timeout"))
+        elif left > 0:
+            if reply is not None:
+                left = min(left, self._deadline - now)
+            self._look_in(min(left, self._client.shortest_s))
         elif reply is None:
             self.drop()
         else:
@@ -266,3 +289,9 @@ class Connection(AnswerParser, asyncio.Protocol):
                 "allow it more time"
             )
             self._fail(reply, UpstreamError(message, fault="timeout"))
+
+    def _look_in(self, seconds: float) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+        self._looks_at = self.loop.time() + seconds
+        self._timer = self.loop.call_later(seconds, self._look_at_clock)

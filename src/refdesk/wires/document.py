@@ -96,7 +96,7 @@ class Document:
         _refuse_the_absurd(data)
         # Without a space between its members, a document is as long as the sum of them; only then
         # is it certain that no key stands twice.
-        size = 1 + sum(len(key) + 4 + memoryview(value).nbytes for key, value in table.items())
+        size = 1 + sum([len(key) + 4 + memoryview(value).nbytes for key, value in table.items()])
         compact = size == len(data) or not table
         if not compact:
             _spans(data, table)
