@@ -3,10 +3,24 @@
 from __future__ import annotations
 
 import ipaddress
+import logging
 import socket
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
+import structlog
+
+
+@pytest.fixture(autouse=True)
+def _logs_as_they_were() -> Iterator[None]:
+    """What a test sets up for logs, by running a command, ends with it."""
+    root = logging.getLogger()
+    handlers, level = root.handlers[:], root.level
+    yield
+    root.handlers[:] = handlers
+    root.setLevel(level)
+    structlog.reset_defaults()
 
 
 def _allowed(address: Any) -> bool:
