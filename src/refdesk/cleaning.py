@@ -20,7 +20,9 @@ def one_line(text: str | None, max_chars: int) -> str:
     if not text:
         return ""
     # Ten times the room is enough to fill it, and bounds the work on a text of megabytes.
-    folded = " ".join(visible(text[: 10 * max_chars + 1000]).split())
+    text = text[: 10 * max_chars + 1000]
+    plain = text.isascii() and text.isprintable()
+    folded = " ".join((text if plain else visible(text)).split())
     escaped = escape(folded)
     if len(escaped) <= max_chars:
         return escaped

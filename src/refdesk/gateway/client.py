@@ -7,6 +7,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 from collections.abc import Awaitable, Callable, MutableMapping
+from itertools import chain
 from typing import Any, Final
 
 from refdesk.errors import WireError
@@ -95,9 +96,8 @@ class Client:
     async def read_body(self, headers: HeaderList) -> bytes:
         """Return the whole body, or raise WireError: too large, too slow, or encoded."""
         declared: int | None = None
-        size = 0
+        size = sum(map(len, chain.from_iterable(headers)))
         for name, value in headers:
-            size += len(name) + len(value)
             if name not in _TOLD:
                 continue
             if name == b"content-length":

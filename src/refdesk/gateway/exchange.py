@@ -24,6 +24,7 @@ from refdesk.gateway.steps import Step, decide_step
 from refdesk.search.extracting import extract_query
 from refdesk.types import Attempt, WebAnswer, WebQuery
 from refdesk.wires.base import (
+    Conversation,
     GatewaySearch,
     History,
     Marks,
@@ -230,7 +231,16 @@ def exchange(
             document = _drop_unwanted_tool(document, wire, terms, outcome)
     else:
         document, search = yield from _search(
-            document, wire, terms, outcome, sealer, tool, step, conversation.prefix
+            document,
+            wire,
+            terms,
+            outcome,
+            sealer,
+            tool,
+            step,
+            # What was restored may stand in the text that is asked for.
+            conversation if document is asked else wire.conversation(document),
+            conversation.prefix,
         )
 
     reply = yield CallUpstream(document, outcome)
@@ -268,9 +278,10 @@ def _search(
     sealer: history.Sealer,
     tool: SearchTool,
     step: Step,
+    conversation: Conversation,
     prefix: bytes,
 ) -> Generator[Command, Reply, tuple[Document, GatewaySearch | None]]:
-    extracted = extract_query(wire.conversation(document).user_texts, terms.max_query_chars)
+    extracted = extract_query(conversation.user_texts, terms.max_query_chars)
     outcome.notices += [f"{what} was cut out of the query" for what in extracted.removed]
     if terms.mode != "inject":
         outcome.notices.append(f"mode {terms.mode!r} is not available yet; the search was injected")

@@ -95,7 +95,8 @@ def extract_query(user_texts: Sequence[str], max_chars: int) -> ExtractedQuery:
     else:
         text = " ".join(_NOTE.sub(" ", _BLOCK.sub(" ", part)) for part in user_texts)
     text, removed = cut_secrets(text)
-    text = "".join(" " if _invisible(char) else char for char in text)
+    if not text.isprintable():
+        text = "".join([" " if _invisible(char) else char for char in text])
     return ExtractedQuery(text=shorten(" ".join(text.split()), max_chars), removed=removed)
 
 

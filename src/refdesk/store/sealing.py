@@ -93,6 +93,9 @@ def _decode(part: str, number: int) -> bytes:
     return key
 
 
+_URL_SAFE: Final = bytes.maketrans(b"+/", b"-_")
+
+
 def _derive(key: bytes, use: bytes) -> bytes:
     return HKDF(algorithm=SHA256(), length=32, salt=None, info=b"refdesk " + use).derive(key)
 
@@ -124,7 +127,8 @@ class Sealer:
         """Return a token that `open` turns back into the plaintext, for that purpose alone."""
         nonce = random_bytes(_NONCE_BYTES)
         sealed = self._first + nonce + self._sealing.encrypt(nonce, plaintext, purpose)
-        return PREFIX + base64.urlsafe_b64encode(sealed).rstrip(b"=").decode()
+        coded = binascii.b2a_base64(sealed, newline=False).translate(_URL_SAFE)
+        return PREFIX + coded.decode("ascii").rstrip("=")
 
     def open(self, token: str, purpose: bytes) -> bytes | None:
         """Return what was sealed; None for whatever is foreign, damaged or for another purpose."""

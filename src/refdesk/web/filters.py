@@ -106,7 +106,7 @@ def tidy(items: Iterable[ResultItem], domains: Domains, limit: int) -> tuple[Res
 
 def clean(text: str) -> str:
     """Return text without control characters, lone surrogates replaced."""
-    if not _UNFIT.search(text):
+    if text.isprintable() or not _UNFIT.search(text):
         return text
     return _UNFIT.sub("", _SURROGATE.sub("\ufffd", text))
 
