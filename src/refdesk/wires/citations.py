@@ -110,6 +110,8 @@ class CitationFinder:
 
     def _open_tick(self) -> int:
         # A backtick whose partner has not come yet: what follows may turn out to be code.
+        if self._line.find("`", self._done) < 0:
+            return len(self._line)
         rest = _MARK.sub(lambda m: " " * len(m[0]) if m["code"] else m[0], self._line[self._done :])
         at = rest.find("`")
         return len(self._line) if at < 0 else self._done + at
