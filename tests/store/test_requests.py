@@ -145,3 +145,29 @@ def test_deleting_in_steps(store: Store, make) -> None:
     _write(store, *(make.request(number) for number in range(2100)))
     assert store.requests.delete_before(make.request().time + timedelta(seconds=1)) == 2100
     assert store.requests.list() == []
+
+
+def test_many_at_once(store: Store) -> None:
+    """However many wait together, each is written once, whole, and in its order."""
+    noon = datetime(2026, 11, 30, 12, tzinfo=UTC)
+    records = [
+        RequestRecord(
+            id=f"r{number}",
+            time=noon + timedelta(seconds=number),
+            wire="chat",
+            model=f"m{number}" if number % 3 else "odd\0\ud800 model",
+            notices=("one",) * (number % 2),
+            total_ms=number / 4,
+        )
+        for number in range(75)
+    ]
+    for record in [*records, records[40]]:
+        assert store.writer.offer(record)
+    assert store.writer.drain(10)
+
+    logged = [item.record for item in reversed(store.requests.list(limit=200))]
+
+    assert [item.id for item in logged] == [f"r{number}" for number in range(75)]
+    assert [item.total_ms for item in logged] == [number / 4 for number in range(75)]
+    assert [item.notices for item in logged] == [("one",) * (number % 2) for number in range(75)]
+    assert {item.model for item in logged[::3]} == {"odd? model"}

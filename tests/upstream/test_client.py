@@ -625,3 +625,12 @@ def test_the_same_on_both_loops(
         assert (client.open_connections, client.idle_connections) == (0, 0)
 
     both_loops(main())
+
+
+async def test_a_limit_for_the_whole(client: UpstreamClient) -> None:
+    """An answer that is not complete in time fails, however steadily it comes; others go on."""
+    async with ScriptedServer([REQUEST, CHUNKED + b"1\r\na\r\n", STALL]) as server:
+        with pytest.raises(UpstreamError, match=r"not complete after 0.05 s") as caught:
+            await client.send(at(server), POST, b"", whole=True, limit_s=0.05)
+        assert caught.value.fault == "timeout"
+        assert client.open_connections == 0

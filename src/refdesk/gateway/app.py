@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Callable, Coroutine, Mapping
 from dataclasses import dataclass, field
-from typing import Final, Protocol
+from typing import Any, Final, Protocol
 
 import structlog
 
@@ -87,13 +87,17 @@ class Gateway:
     closing: bool = False
     """Answers under way go on; nothing new is begun."""
 
-    async def handle(self, wire: Wire, scope: Scope, receive: Receive, send: Send) -> None:
+    def handle(
+        self, wire: Wire, scope: Scope, receive: Receive, send: Send
+    ) -> Coroutine[Any, Any, None]:
         """Answer a model request; whatever goes wrong is an answer too."""
-        await _Request(self, wire, scope, receive, send).run(self._answer)
+        return _Request(self, wire, scope, receive, send).run(self._answer)
 
-    async def count_tokens(self, wire: Wire, scope: Scope, receive: Receive, send: Send) -> None:
+    def count_tokens(
+        self, wire: Wire, scope: Scope, receive: Receive, send: Send
+    ) -> Coroutine[Any, Any, None]:
         """Answer a request to count tokens: what would go to the model is counted."""
-        await _Request(self, wire, scope, receive, send).run(self._count)
+        return _Request(self, wire, scope, receive, send).run(self._count)
 
     # What a request is answered with
 

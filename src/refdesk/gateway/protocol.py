@@ -180,6 +180,32 @@ class GuardedProtocol(HttpToolsProtocol):
         self.transport.close()
 
 
+class _Arrival:
+    """Wakes the one that waits for the next piece of a request; an `asyncio.Event` in small."""
+
+    __slots__ = ("_loop", "_waiter", "there")
+
+    def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
+        self._loop = loop
+        self._waiter: asyncio.Future[None] | None = None
+        self.there = False
+        """Whether there is something that was not taken yet."""
+
+    def set(self) -> None:
+        """Say that there is something."""
+        self.there = True
+        waiter = self._waiter
+        if waiter is not None and not waiter.done():
+            waiter.set_result(None)
+
+    async def wait(self) -> None:
+        """Return when `set` is called."""
+        if self._waiter is None or self._waiter.done():
+            self._waiter = self._loop.create_future()
+        # Several may wait, and all are woken; one that is cancelled leaves the others waiting.
+        await asyncio.shield(self._waiter)
+
+
 class Cycle:
     """
     One request and its answer, as the application sees them.
@@ -212,7 +238,7 @@ class Cycle:
         self._transport = protocol.transport
         self._flow = protocol.flow
         self.scope = protocol.scope
-        self.message_event = asyncio.Event()
+        self.message_event = _Arrival(protocol.loop)
         self.keep_alive = keep_alive
         self.waiting_for_100_continue = protocol.expect_100_continue
         self.disconnected = False
@@ -288,9 +314,9 @@ class Cycle:
         if not self.disconnected and not self.response_complete:
             if self._flow.read_paused:
                 self._flow.resume_reading()
-            if not event.is_set():
+            if not event.there:
                 await event.wait()
-            event.clear()
+            event.there = False
         if self.disconnected or self.response_complete:
             return {"type": "http.disconnect"}
         body, self.body = self.body, b""

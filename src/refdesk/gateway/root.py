@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Final, Literal
 
 import msgspec
@@ -111,16 +112,10 @@ class Root:
     # Model routes
 
     def _model_route(self, wire: Wire) -> Handler:
-        async def handle(scope: Scope, receive: Receive, send: Send) -> None:
-            await self.gateway.handle(wire, scope, receive, send)
-
-        return handle
+        return partial(self.gateway.handle, wire)
 
     def _count_route(self) -> Handler:
-        async def handle(scope: Scope, receive: Receive, send: Send) -> None:
-            await self.gateway.count_tokens(messages, scope, receive, send)
-
-        return handle
+        return partial(self.gateway.count_tokens, messages)
 
     # Pages
 
