@@ -8,6 +8,7 @@ from collections.abc import Callable, Coroutine
 from typing import Any
 
 import pytest
+import uvloop
 
 from refdesk.errors import ConfigError, UpstreamError
 from refdesk.testing.servers import CLOSE, REQUEST, RESET, STALL, Repeat, ScriptedServer
@@ -437,6 +438,28 @@ async def test_a_cancelled_call_closes_its_socket(client: UpstreamClient, whole:
             await task
         await asyncio.wait_for(server.peers[0].gone.wait(), 1)
         assert client.idle_connections == 0
+
+
+@pytest.mark.parametrize("new_loop", [asyncio.new_event_loop, uvloop.new_event_loop])
+def test_a_call_cancelled_at_any_moment_leaves_nothing_open(
+    new_loop: Callable[[], asyncio.AbstractEventLoop],
+) -> None:
+    """Whenever a call is cancelled, while its connection is made too, the client can be closed."""
+
+    async def scene(turns: int) -> None:
+        client = UpstreamClient(trust_env=False)
+        async with ScriptedServer([REQUEST, OK, STALL]) as server:
+            task = asyncio.create_task(client.send(at(server), POST, b"", whole=True))
+            for _ in range(turns):
+                await asyncio.sleep(0)
+            task.cancel()
+            await asyncio.gather(task, return_exceptions=True)
+            await asyncio.wait_for(client.close(), 5)
+        assert client.open_connections == 0
+
+    with asyncio.Runner(loop_factory=new_loop) as runner:
+        for turns in range(15):
+            runner.run(scene(turns))
 
 
 async def test_a_cancelled_upload_closes_its_socket(client: UpstreamClient) -> None:

@@ -219,16 +219,15 @@ class UpstreamClient:
         host, port = (proxy.host, proxy.port) if proxy else (origin.host, origin.port)
         addresses = origin.addresses or await dial.resolve(host, port)
         sock = await dial.connect(addresses, port)
+        connection = Connection(self, origin, proxy)
         try:
             if proxy is not None and context is not None:
                 return await self._tunnel(origin, proxy, context, sock)
-            _, connection = await loop.create_connection(
-                lambda: Connection(self, origin, proxy),
-                sock=sock,
-                ssl=context,
-                server_hostname=name,
+            await loop.create_connection(
+                lambda: connection, sock=sock, ssl=context, server_hostname=name
             )
         except BaseException:
+            connection.abandon()
             sock.close()
             raise
         return connection

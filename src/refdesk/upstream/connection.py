@@ -140,6 +140,17 @@ class Connection(AnswerParser, asyncio.Protocol):
         if self._transport is not None:
             self._transport.abort()
 
+    def abandon(self) -> None:
+        """
+        Close the socket of a connection that nobody was given, and take note of it at once.
+
+        Where a call is cancelled just when its connection is made, uvloop closes the transport
+        without a word to its protocol.
+        """
+        self.drop()
+        if self._transport is not None:
+            self.connection_lost(None)
+
     def close(self) -> None:
         """Close the socket at once; an answer that was due ends in an error."""
         if self._reply is None:
