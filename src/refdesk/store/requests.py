@@ -23,7 +23,9 @@ _ROWS: Final = 32
 """In one statement for SQLite; with all columns that stays below the 999 values that any takes."""
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+# Not frozen: there is one for every request, and with so many fields a frozen one takes five times
+# as long to make.  Nobody changes it all the same.
+@dataclass(kw_only=True, slots=True)
 class RequestRecord:
     """One request, as it is logged when it has ended.  Durations are in milliseconds."""
 
