@@ -170,8 +170,8 @@ class Run:
             f"{name}: {fault}" for name, samples in self.samples.items() for fault in samples.faults
         ]
         faults += [f"streams: {fault}" for each in self.arrivals for fault in each.faults[:3]]
-        # A stream's events cost the upstream and wrk about what they cost a proxy, so this holds for
-        # whole answers only; what is counted for each CPU-second does not depend on it.
+        # A stream's events cost the upstream and wrk about what they cost a proxy, so this holds
+        # for whole answers only; what is counted for each CPU-second does not depend on it.
         direct = self.samples["direct: small"].median("per_s")
         for name, samples in self.samples.items():
             if samples.taken and not name.startswith("direct") and name.endswith(": small"):

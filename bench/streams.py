@@ -99,11 +99,14 @@ async def _open(port: int, body: bytes) -> asyncio.StreamWriter:
 
 async def _ask(port: int, body: bytes) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
     reader, writer = await asyncio.open_connection("127.0.0.1", port)
-    writer.write(
-        b"POST /v1/chat/completions HTTP/1.1\r\nhost: 127.0.0.1\r\n"
-        b"authorization: Bearer sk-bench\r\ncontent-type: application/json\r\ncontent-length: %d\r\n\r\n%b"
-        % (len(body), body)
+    lines = (
+        "POST /v1/chat/completions HTTP/1.1",
+        "host: 127.0.0.1",
+        "authorization: Bearer sk-bench",
+        "content-type: application/json",
+        f"content-length: {len(body)}",
     )
+    writer.write("\r\n".join([*lines, "", ""]).encode() + body)
     return reader, writer
 
 
