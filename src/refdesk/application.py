@@ -380,10 +380,9 @@ class _Records:
         return _found(record) if record else None
 
     def take(self, entries: Sequence[Entry]) -> None:
-        for entry in entries:
-            if entry.incognito:
-                continue
-            self._store.writer.offer(_request_record(entry, self.config.privacy.store_queries))
+        keep = self.config.privacy.store_queries
+        records = [_request_record(entry, keep) for entry in entries if not entry.incognito]
+        self._store.writer.offer_all(records)
 
 
 def _found(record: SearchRecord) -> FoundSearch:

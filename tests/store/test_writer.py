@@ -6,11 +6,12 @@ import sqlite3
 import threading
 import time
 from contextlib import closing
+from datetime import UTC, datetime
 
 import pytest
 from sqlalchemy import event, text
 
-from refdesk.store import LedgerEntry, Usage
+from refdesk.store import LedgerEntry, RequestRecord, Store, Usage
 from refdesk.store.connection import Database
 from refdesk.store.ledger import Ledger
 from refdesk.store.requests import RequestLog
@@ -326,3 +327,14 @@ def test_connections_cut(postgres_place, make) -> None:
         admin.close()
         assert [item.record.id for item in store.requests.list()] == ["req-3", "req-2", "req-1"]
         assert store.writer.dropped == 0
+
+
+def test_many_offered_at_once(store: Store) -> None:
+    """Records offered together are taken like those offered one by one: all, and in their order."""
+    noon = datetime(2026, 11, 30, 12, tzinfo=UTC)
+    store.writer.offer_all(
+        RequestRecord(id=f"r{number}", time=noon, wire="chat") for number in range(5)
+    )
+    assert store.writer.drain(10)
+
+    assert [item.record.id for item in store.requests.list()] == ["r4", "r3", "r2", "r1", "r0"]

@@ -12,7 +12,7 @@ import logging
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Final
 
 from sqlalchemy import Connection
@@ -105,20 +105,29 @@ class Writer:
         after `close`, this one).
         """
         with self._state:
-            if isinstance(record, LedgerEntry):
-                self._ledger.add(record)
-                self._counted += 1
-                room = True
-            elif self._closing:
-                self.dropped += 1
-                return False
-            else:
-                self._queue.append(record)
-                self._bytes += record.weight
-                room = self._shrink() == 0
-            # Waking the thread for every record would cost more than the record.
-            if self._asleep:
-                self._start()
+            return self._take(record)
+
+    def offer_all(self, records: Iterable[Record | LedgerEntry]) -> None:
+        """Offer many at once."""
+        with self._state:
+            for record in records:
+                self._take(record)
+
+    def _take(self, record: Record | LedgerEntry) -> bool:
+        if isinstance(record, LedgerEntry):
+            self._ledger.add(record)
+            self._counted += 1
+            room = True
+        elif self._closing:
+            self.dropped += 1
+            return False
+        else:
+            self._queue.append(record)
+            self._bytes += record.weight
+            room = self._shrink() == 0
+        # Waking the thread for every record would cost more than the record.
+        if self._asleep:
+            self._start()
         return room
 
     def drain(self, timeout_s: float) -> bool:
