@@ -34,6 +34,16 @@ def check(tmp_path: Path, text: str, *more: str) -> tuple[int, str, str]:
     return result.exit_code, result.stdout, result.stderr
 
 
+def test_what_has_no_effect_yet_is_told(tmp_path: Path) -> None:
+    """A key that this release does nothing with is a note, and no problem: exit status 0."""
+    status, out, err = check(tmp_path, GOOD + "gateway: {search: {mode: loop}}\n")
+    assert (status, err.count("note: gateway.search.mode: 'loop' has no effect yet")) == (0, 1)
+    assert "all is well" in out
+    status, out, _ = check(tmp_path, GOOD + "privacy: {store_bodies: true}\n", "--json")
+    assert status == 0
+    assert json.loads(out)["notes"][0].startswith("privacy.store_bodies:")
+
+
 def test_all_is_well(tmp_path: Path) -> None:
     """A configuration that holds is one line with what was counted: exit status 0."""
     assert check(tmp_path, GOOD) == (

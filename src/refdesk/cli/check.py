@@ -17,6 +17,7 @@ from pydantic import ValidationError
 from refdesk.cli.options import ConfigOption, JsonOption, config_path
 from refdesk.cli.output import PROBLEMS, print_json, say
 from refdesk.config import Config, Draft, Loaded, examine, load
+from refdesk.config.dormant import dormant
 from refdesk.config.faults import Fault, in_order, schema_faults
 from refdesk.config.schema import default_engines
 from refdesk.errors import ConfigError, UnknownName
@@ -31,9 +32,12 @@ def check(config: ConfigOption = None, json: JsonOption = False) -> None:
     problems = [str(fault) for fault in faults]
     if draft.config is not None and draft.config.engines is None:
         say("no engines are configured: the keyless ddgs engine will be used")
+    notes = dormant(draft.config) if draft.config is not None else ()
+    for note in notes:
+        say(f"note: {note}")
     if json:
         counts = _counts(draft.config) if draft.config else {}
-        print_json({"ok": not problems, "problems": problems, "counts": counts})
+        print_json({"ok": not problems, "problems": problems, "notes": notes, "counts": counts})
     else:
         for problem in problems:
             print(problem)

@@ -50,10 +50,8 @@ def serve(
 
     loaded = load()
     logs.set_up(level=log_level.upper())
-    for warning in loaded.warnings:
+    for warning in (*loaded.warnings, *loaded.dormant):
         say(f"note: {warning}")
-    if loaded.config.engines is None:
-        say("note: no engines are configured; the keyless ddgs engine is used")
     if not loaded.config.models:
         say("note: no models are configured; every model request is refused until there is one")
     if not key_required(loaded.config):

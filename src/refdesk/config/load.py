@@ -14,6 +14,7 @@ from typing import Any, Final
 from pydantic import ValidationError
 
 from refdesk.config import yaml_tree
+from refdesk.config.dormant import dormant
 from refdesk.config.draft import Draft
 from refdesk.config.environment import environment_layer
 from refdesk.config.faults import Fault, in_order, schema_faults
@@ -38,6 +39,8 @@ class Loaded:
     path: FilePath | None
     """The file that was read, where there was one."""
     warnings: tuple[str, ...] = ()
+    dormant: tuple[str, ...] = ()
+    """What it asks for and this release does not do yet, a sentence each."""
     secrets: frozenset[Path] = frozenset()
     """The values that came from the environment or a file by reference."""
 
@@ -70,6 +73,7 @@ def load(
         origins=origins,
         path=draft.path,
         warnings=tuple(_warnings(draft.config)),
+        dormant=dormant(draft.config),
         secrets=frozenset(draft.secrets),
     )
 

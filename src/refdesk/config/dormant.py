@@ -1,0 +1,74 @@
+"""
+Keys that may be written already and do nothing yet, so that whoever writes one is told.
+
+What is left as the defaults have it is passed over: only who asks for something misses it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from refdesk.config.schema import Config
+
+_LATER = "has no effect yet"
+
+
+def dormant(config: Config) -> tuple[str, ...]:
+    """Return a sentence for each key that asks for what this release does not do."""
+    return (*_modes(config), *_models(config), *_sources(config), *_steps(config))
+
+
+def _modes(config: Config) -> Iterator[str]:
+    modes: list[tuple[str, str | None]] = [("gateway.search.mode", config.gateway.search.mode)]
+    engines: list[tuple[str, str | None]] = [
+        ("gateway.search.default_engine", config.gateway.search.default_engine)
+    ]
+    for section, entries in (("upstreams", config.upstreams), ("models", config.models)):
+        for name, entry in entries.items():
+            if entry.search is not None:
+                modes.append((f"{section}.{name}.search.mode", entry.search.mode))
+                engines.append((f"{section}.{name}.search.engine", entry.search.engine))
+    for key, mode in modes:
+        if mode not in (None, "inject"):
+            yield f"{key}: {mode!r} {_LATER}: every search is injected; write inject"
+    for key, engine in engines:
+        if engine is not None and engine.startswith(("kb:", "db:")):
+            yield f"{key}: {engine!r} {_LATER}; name a web engine"
+
+
+def _models(config: Config) -> Iterator[str]:
+    for name, upstream in config.upstreams.items():
+        if "gemini" in upstream.wire:
+            yield (
+                f"upstreams.{name}.wire: 'gemini' {_LATER}: that wire is not served; write chat, "
+                "responses or messages, if the upstream speaks one"
+            )
+    for name, model in config.models.items():
+        for key in ("function_calling", "input_tokens"):
+            if getattr(model.capabilities, key) is not None:
+                yield f"models.{name}.capabilities.{key}: {_LATER}"
+
+
+def _sources(config: Config) -> Iterator[str]:
+    if config.collections:
+        yield f"collections: {_LATER}: no knowledge is searched"
+    if config.databases:
+        yield f"databases: {_LATER}: no database is searched"
+    default = type(config.search)()
+    for key in ("querydsl", "options"):
+        if getattr(config.search, key) != getattr(default, key):
+            yield f"search.{key}: {_LATER}"
+    if config.privacy.store_bodies:
+        yield f"privacy.store_bodies: {_LATER}: bodies are never stored"
+
+
+def _steps(config: Config) -> Iterator[str]:
+    for step in type(config.uses).model_fields:
+        who = getattr(config.uses, step)
+        if who not in ("builtin", "disabled") and not who.startswith("mcp:"):
+            yield (
+                f"uses.{step}: {who!r} {_LATER}: there are no assistants; write builtin or "
+                "mcp:<server>.<tool>"
+            )
+        elif step == "querydsl" and who != "builtin":
+            yield f"uses.{step}: {who!r} {_LATER}: no database is searched"

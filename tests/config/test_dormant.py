@@ -1,0 +1,67 @@
+"""Keys that ask for what this release does not do."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from refdesk.config import Config, load
+from refdesk.config.dormant import dormant
+
+UP = {"up": {"base_url": "http://127.0.0.1:1/v1"}}
+
+
+def test_the_defaults_ask_for_nothing() -> None:
+    """A configuration that leaves all as it is, or writes the defaults out, is not noted upon."""
+    assert dormant(Config()) == ()
+    written = {"gateway": {"search": {"mode": "inject"}}, "privacy": {"store_bodies": False}}
+    assert dormant(Config.model_validate(written)) == ()
+
+
+@pytest.mark.parametrize(
+    ("tree", "key"),
+    [
+        ({"gateway": {"search": {"mode": "loop"}}}, "gateway.search.mode: 'loop'"),
+        (
+            {"upstreams": {"up": {**UP["up"], "search": {"mode": "auto"}}}},
+            "upstreams.up.search.mode: 'auto'",
+        ),
+        (
+            {"upstreams": UP, "models": {"m": {"upstream": "up", "search": {"mode": "loop"}}}},
+            "models.m.search.mode: 'loop'",
+        ),
+        (
+            {"collections": {"c": {}}, "gateway": {"search": {"default_engine": "kb:c"}}},
+            "gateway.search.default_engine: 'kb:c'",
+        ),
+        ({"upstreams": {"up": {**UP["up"], "wire": "gemini"}}}, "upstreams.up.wire: 'gemini'"),
+        (
+            {
+                "upstreams": UP,
+                "models": {"m": {"upstream": "up", "capabilities": {"input_tokens": 1}}},
+            },
+            "models.m.capabilities.input_tokens:",
+        ),
+        ({"collections": {"c": {}}}, "collections:"),
+        ({"databases": {"d": {"url": "sqlite:///d.db"}}}, "databases:"),
+        ({"search": {"querydsl": {"strict": True}}}, "search.querydsl:"),
+        ({"search": {"options": {"skip_threshold": 0}}}, "search.options:"),
+        ({"privacy": {"store_bodies": True}}, "privacy.store_bodies:"),
+        ({"uses": {"web": "researcher"}}, "uses.web: 'researcher'"),
+    ],
+)
+def test_what_is_asked_for_in_vain_is_named(tree: dict[str, Any], key: str) -> None:
+    """Each key that asks for what is not there yet is named in a sentence of its own."""
+    told = [note for note in dormant(Config.model_validate(tree)) if note.startswith(key)]
+    assert len(told) == 1
+    assert "has no effect yet" in told[0]
+
+
+def test_whoever_loads_it_is_told(tmp_path: Path) -> None:
+    """What was loaded holds the sentences, beside the warnings."""
+    path = tmp_path / "refdesk.yaml"
+    path.write_text("gateway: {search: {mode: loop}}\n")
+    loaded = load(path, env={})
+    assert loaded.dormant == dormant(loaded.config) != ()
