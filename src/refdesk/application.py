@@ -120,7 +120,7 @@ class Application:
         mcp_servers = McpServers(config.mcp_servers)
         searcher = Searcher(
             library_section(config),
-            handlers=[WebHandler(web)],
+            handlers=[WebHandler(web, names=lambda: web.engines)],
             uses=_uses(config),
             delegates=Delegates(mcp=mcp_servers),
             recorder=StoreRecorder(

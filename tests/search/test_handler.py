@@ -136,3 +136,16 @@ async def test_nobody_asked() -> None:
     result = await WebHandler(web).search(SearchRequest(query="q"), context=SearchContext())
 
     assert result.error == "none of the allowed domains can be read"
+
+
+async def test_an_engine_that_there_is_not() -> None:
+    """A name that no engine has is an error that lists them; no other engine is asked."""
+    web = Web(WebAnswer(items=(item(),), engine="main"))
+    handler = WebHandler(web, names=lambda: ["main", "own"])
+
+    with pytest.raises(UnknownName, match=r"no engine is called 'mian'; known: main, own; did you"):
+        await handler.search(SearchRequest(query="q", engine="mian"), context=SearchContext())
+    assert web.asked == []
+    await handler.search(SearchRequest(query="q", engine="own"), context=SearchContext())
+    await handler.search(SearchRequest(query="q"), context=SearchContext())
+    assert [engine for _, engine, _ in web.asked] == ["own", None]

@@ -103,7 +103,7 @@ async def open_desk(
         recorder, book = StoreRecorder(store, keep_queries=lambda: keep), ReferenceBook(store)
     searcher = Searcher(
         library_section(config),
-        handlers=[WebHandler(web)],
+        handlers=[WebHandler(web, names=lambda: web.engines)],
         uses=uses,
         delegates=_delegates(config, stack),
         recorder=recorder,

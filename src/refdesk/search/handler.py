@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Awaitable, Callable, Iterable, Mapping
+from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final, Protocol
 
@@ -105,15 +105,30 @@ class WebHandler:
 
     Args:
         web: The engines.
+        names: Gives the names that an engine may be asked for by; None: whatever is named is
+            handed on.
     """
 
     type: SearchType = "web"
 
-    def __init__(self, web: WebSearching) -> None:
+    def __init__(
+        self, web: WebSearching, *, names: Callable[[], Collection[str]] | None = None
+    ) -> None:
         self._web = web
+        self._names = names
 
     async def search(self, request: SearchRequest, *, context: SearchContext) -> SearchResult:
-        """Ask the engines; what they could not do is told in the result."""
+        """
+        Ask the engines; what they could not do is told in the result.
+
+        Raises:
+            UnknownName: The request names an engine that there is not: another one's results would
+                not be what was asked for.
+        """
+        if request.engine is not None and self._names is not None:
+            names = self._names()
+            if request.engine not in names:
+                raise UnknownName("engine", request.engine[:80], names)
         limit = request.limit or ROWS_PER_PAGE
         notices: tuple[str, ...] = ()
         if limit > MAX_WEB_LIMIT:
