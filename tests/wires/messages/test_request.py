@@ -157,7 +157,15 @@ def test_search_tool_parameters() -> None:
     )
 
 
-@pytest.mark.parametrize("junk", [None, "x", 3.5, True, {}, [5, None], -1])
+def test_a_domain_outside_a_list_binds() -> None:
+    """A domain that is written as a text in place of a list limits the search all the same."""
+    tool = {**HOSTED, "allowed_domains": "a.example", "blocked_domains": "b.example"}
+    found = messages.search_tool(read(tools=[tool]))
+    assert found is not None
+    assert (found.allowed_domains, found.blocked_domains) == (("a.example",), ("b.example",))
+
+
+@pytest.mark.parametrize("junk", [None, "", 3.5, True, {}, [5, None], -1])
 def test_malformed_parameters(junk: Any) -> None:
     """An explicit null is absent, and a malformed parameter is no reason to refuse."""
     tool = {

@@ -101,12 +101,20 @@ def test_the_spelling_of_xai() -> None:
     assert (found.allowed_domains, found.blocked_domains) == (("a.example",), ("b.example",))
 
 
+def test_a_domain_outside_a_list_binds() -> None:
+    """A domain that is written as a text in place of a list limits the search all the same."""
+    tools = [{**SEARCH, "filters": {"allowed_domains": "a.example", "blocked_domains": " "}}]
+    found = search_tool(document(tools=tools))
+    assert found is not None
+    assert (found.allowed_domains, found.blocked_domains) == (("a.example",), ())
+
+
 @pytest.mark.parametrize(
     ("settings", "more"),
     [
         ({"filters": None, "user_location": None, "search_context_size": None}, {}),
         ({"filters": [], "user_location": "NL", "search_context_size": "huge"}, {}),
-        ({"filters": {"allowed_domains": "x"}, "external_web_access": None}, {}),
+        ({"filters": {"allowed_domains": 5}, "external_web_access": None}, {}),
         ({"user_location": {"type": "approximate", "city": None, "country": 5}}, {}),
         ({"external_web_access": "false"}, {"background": "true", "max_tool_calls": -1}),
         ({}, {"background": None, "max_tool_calls": 1e9, "tool_choice": 5}),

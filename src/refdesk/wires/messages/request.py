@@ -248,6 +248,8 @@ def _plain(raw: Raw | None) -> Any:
 
 def _domains(raw: Raw | None) -> tuple[str, ...]:
     found = _plain(raw)
+    if isinstance(found, str):
+        found = [found]  # a limit that is written wrongly binds all the same
     if not isinstance(found, list):
         return ()
     return tuple(each for each in found if isinstance(each, str) and each.strip())

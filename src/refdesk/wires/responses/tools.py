@@ -121,7 +121,8 @@ def _is(raw: Raw | None, word: bytes) -> bool:
 
 
 def _words(raw: Raw | None) -> tuple[str, ...]:
-    texts = (string(each) for each in entries(raw))
+    # One text in place of a list: a limit that is written wrongly binds all the same.
+    texts = [one] if (one := string(raw)) is not None else [string(each) for each in entries(raw)]
     return tuple(text.strip() for text in texts if text and text.strip())
 
 
