@@ -63,7 +63,7 @@ def _outcome(read: Callable[[bytes], Asked], sent: bytes) -> Asked | int:
         (b"", None, "the body is not JSON"),
         (b"[1]", None, "the body is a list, not an object"),
         (b"null", None, "the body is null"),
-        (body(), "query", "query is None"),
+        (body(), "query", "query is missing, or null; send a text"),
         (body(query=7), "query", "query is 7"),
         (body(query=[]), "query", "send a text, or a list"),
         (body(query=["a", 7]), "query", "send a text, or a list"),

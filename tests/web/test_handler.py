@@ -24,7 +24,7 @@ from refdesk.http import HttpRequest, HttpResponse
 from refdesk.testing.fakes import HANG, FakeClock, FakeEngine, FakeFetcher, Hang, item, page
 from refdesk.types import Attempt, Location, WebPage, WebQuery
 from refdesk.web.cache import Cache
-from refdesk.web.engines import ENGINES, BaseEngine, Engine
+from refdesk.web.engines import ENGINES, BaseEngine, Engine, Option
 from refdesk.web.handler import Found, SearchSettings, WebSearch, found_bytes
 from refdesk.web.health import Health
 from refdesk.web.limiter import Limiter
@@ -213,6 +213,24 @@ async def test_what_an_engine_cannot_honour_is_told() -> None:
             "engine 'main' (fakeengine) cannot limit by time range",
             "engine 'main' (fakeengine) cannot take the user's country into account",
         )
+
+
+@pytest.mark.parametrize(
+    ("place", "honours", "told"),
+    [
+        (Location(country="DE", city="Ulm"), {"country"}, "country into account, and not the city"),
+        (Location(country="DE", city="Ulm"), set(), "cannot take the user's country into"),
+        (Location(region="BW"), {"country"}, "cannot take the user's city or region into"),
+    ],
+)
+async def test_a_place_finer_than_a_country_is_told(
+    place: Location, honours: set[Option], told: str
+) -> None:
+    """Engines take a country at most: that the city or region did not count is one notice."""
+    engine = FakeEngine("main")
+    engine.honours = frozenset(honours)
+    (notice,) = (await Desk(engine).search(WebQuery(text="q", location=place))).notices
+    assert told in notice
 
 
 async def test_refused_options_are_left_away_once() -> None:

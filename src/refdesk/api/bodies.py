@@ -168,7 +168,7 @@ def _store(given: Mapping[str, Any]) -> bool:
 
 
 def _shown(value: object) -> str:
-    text = repr(value)
+    text = "missing, or null" if value is None else repr(value)
     return text if len(text) <= _SHOWN_CHARS else text[: _SHOWN_CHARS - 1] + "…"
 
 

@@ -60,10 +60,14 @@ def not_honoured(
 ) -> tuple[str, ...]:
     """Return a notice for each option that neither the engine nor the filters could honour."""
     wanted = wanted_options(query)
+    place = query.location
+    finer = place is not None and (place.city or place.region)
     missed = {cast(Option, name) for name in dropped if name in get_args(Option)}
     missed |= wanted - engine.honours
-    return tuple(
-        f"engine {engine.name!r} ({engine_type}) {words}"
-        for option, words in _CANNOT.items()
-        if option in wanted and option in missed
-    )
+    words = [words for option, words in _CANNOT.items() if option in wanted and option in missed]
+    # None of the engines takes more than a country.
+    if finer and "country" not in wanted:
+        words.append("cannot take the user's city or region into account")
+    elif finer and "country" not in missed:
+        words.append("takes the user's country into account, and not the city or region")
+    return tuple(f"engine {engine.name!r} ({engine_type}) {each}" for each in words)
