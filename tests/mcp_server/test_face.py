@@ -182,10 +182,10 @@ async def test_unknown_tool(opened: OpenMcpDesk) -> None:
 
 
 async def test_unknown_engine(opened: OpenMcpDesk) -> None:
-    """An engine that is not configured is told of, beside what the others found."""
+    """An engine that is not configured is an error with the names of those that are."""
     async with opened() as mcp, mcp.client() as client:
-        result = await client.call_tool("web_search", {"query": "x", "engine": "googel"})
-    assert "Note: no engine is called 'googel'" in text_of(result)
+        told = await failure(client, "web_search", {"query": "x", "engine": "googel"})
+    assert told.startswith("no engine is called 'googel'; known: ")
 
 
 async def test_engine_fails(opened: OpenMcpDesk) -> None:
