@@ -22,6 +22,7 @@ from sqlalchemy.exc import DatabaseError
 from refdesk.errors import StoreError
 from refdesk.store.connection import BUSY_TIMEOUT_S, Database
 from refdesk.store.files import check_sqlite, damaged, make_file, make_folder, read_or_make_key
+from refdesk.store.graph import Graph
 from refdesk.store.keyring import KeyRing
 from refdesk.store.keys import ClientKeys
 from refdesk.store.ledger import Ledger
@@ -67,6 +68,7 @@ class Store:
         """The schema that was found on opening; None if there was no database yet."""
         self.requests = RequestLog(database)
         self.searches = Searches(database)
+        self.graph = Graph(database)
         self.settings = Settings(database, sealer, now=now)
         self.keys = ClientKeys(database, now=now)
         self.ledger = Ledger(database, now=now)
