@@ -12,36 +12,46 @@ Vectors = Any
 
 
 class PassageEmbedder(Protocol):
-    """Makes vectors of passages."""
+    """Makes vectors of passages; see `refdesk.kb.embedders`."""
 
     @property
     def identity(self) -> str:
-        """What made the vectors: equal identities make vectors that can be compared."""
+        """What made the vectors: only those of equal identities can be compared."""
+        ...
 
-    @property
-    def dimension(self) -> int: ...
+    async def dimension(self) -> int:
+        """Return how long its vectors are."""
+        ...
 
-    async def embed_passages(self, texts: Sequence[str]) -> Vectors:
-        """Return one vector per text, in their order.  Any number of texts may be given."""
+    async def passages(self, texts: Sequence[str]) -> Vectors:
+        """Return one vector per text, in their order."""
+        ...
 
 
 class ChunkIndex(Protocol):
     """
-    Holds vectors and text of chunks, by index name.
+    Keeps vectors and words of chunks, by the name of an index; see `refdesk.kb.vectors`.
 
-    It may hold chunks that the store does not know (left by a process that died): whoever searches
-    drops hits whose ids `KnowledgeStore.chunks` does not return.
+    It may hold chunks that the store does not know (of a process that died, or is at it): whoever
+    searches drops hits that `KnowledgeStore.chunks` does not return.
     """
 
     async def create(self, index: str, *, dimension: int, language: str) -> None:
         """Make an index; nothing happens if it is there."""
+        ...
 
     async def add(self, index: str, chunks: Sequence[Chunk], vectors: Vectors) -> None:
-        """Add chunks of one revision.  May be called several times for one; all or none is seen
-        of each call."""
+        """Add some chunks of one revision, all of them or none."""
+        ...
 
     async def delete(self, index: str, revision: str) -> None:
-        """Delete all chunks of a revision; nothing happens if there are none, or no index."""
+        """Delete all chunks of a revision; nothing happens if there are none."""
+        ...
 
     async def drop(self, index: str) -> None:
         """Delete an index with all it holds; nothing happens if there is none."""
+        ...
+
+    async def settle(self, index: str) -> None:
+        """Bring an index up to date after many changes."""
+        ...

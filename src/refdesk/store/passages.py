@@ -14,8 +14,6 @@ from typing import Any, Literal
 DocumentStatus = Literal["ready", "failed", "empty"]
 """``empty``: it was read and holds no text, such as a scanned PDF.  Only ``ready`` is searched."""
 
-JobStatus = Literal["queued", "running", "done", "failed"]
-
 SourceKind = Literal["path", "url", "upload"]
 
 
@@ -129,7 +127,6 @@ class Job:
     collection: str
     key: str
     kind: SourceKind
-    status: JobStatus = "queued"
     metadata: Mapping[str, Any] = field(default_factory=dict)
     upload: str | None = None
     """The file, under our own name, that holds the bytes of an upload until it is done."""
@@ -137,6 +134,4 @@ class Job:
     lease_until: datetime | None = None
     """A running job whose lease ran out was left behind by a process that died."""
     attempts: int = 0
-    error: str | None = None
-    document_id: str | None = None
     created: datetime | None = None

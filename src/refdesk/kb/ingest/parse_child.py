@@ -57,7 +57,10 @@ _TEXTS = {
     ".xhtml": "text/html",
     ".eml": "message/rfc822",
 }
-_HTML = re.compile(rb"\s*(?:<!--.*?-->\s*|<\?xml[^>]*>\s*)*<(?:!doctype\s+html|html)[\s>]", re.I | re.S)
+_HTML = re.compile(
+    rb"\s*(?:<!--.*?-->\s*|<\?xml[^>]*>\s*)*<(?:!doctype\s+html|html)[\s>]",
+    re.IGNORECASE | re.DOTALL,
+)
 
 
 class Refusal(Exception):
@@ -229,7 +232,12 @@ def read(data: bytes, name: str) -> dict[str, Any]:
         text, encoding, lost = decoded(data)
         notes = [f"{lost} characters could not be decoded as {encoding}"] if lost else []
         shape = {"text/plain": "plain", "text/markdown": "markdown"}.get(mime, "rows")
-        found: dict[str, Any] = {"text": text, "shape": shape, "encoding": encoding, "parser": "text"}
+        found: dict[str, Any] = {
+            "text": text,
+            "shape": shape,
+            "encoding": encoding,
+            "parser": "text",
+        }
         return {**found, "mime": mime, "notes": notes}
     if mime == "text/html":
         return {**_page(data), "mime": mime}
@@ -247,7 +255,11 @@ def _page(data: bytes) -> dict[str, Any]:
     title = (about.title if about else None) or ""
     notes: list[str] = []
     text = extract(
-        tree, output_format="markdown", include_tables=True, include_comments=False, favor_recall=True
+        tree,
+        output_format="markdown",
+        include_tables=True,
+        include_comments=False,
+        favor_recall=True,
     )
     if not (text or "").strip():
         # Pages too short to tell the article from what is round it.
@@ -257,7 +269,13 @@ def _page(data: bytes) -> dict[str, Any]:
         text = "\n".join(line for line in lines if line)
     else:
         notes.append("navigation, forms and other parts round the main text of the page")
-    return {"text": text, "shape": "markdown", "title": title, "parser": "trafilatura", "notes": notes}
+    return {
+        "text": text,
+        "shape": "markdown",
+        "title": title,
+        "parser": "trafilatura",
+        "notes": notes,
+    }
 
 
 def _kreuzberg(data: bytes, mime: str) -> dict[str, Any]:
@@ -276,7 +294,9 @@ def _kreuzberg(data: bytes, mime: str) -> dict[str, Any]:
         said = str(exc).split(": ", 1)[-1]
         if "password" in said.lower() or "encrypt" in said.lower():
             raise Refusal("it is encrypted: save it without a password and add it again") from None
-        raise Refusal(f"it cannot be read ({said[:200]}): get a whole copy, or another format") from None
+        raise Refusal(
+            f"it cannot be read ({said[:200]}): get a whole copy, or another format"
+        ) from None
     text = result.content.replace("\r\n", "\n").replace("\r", "\n").replace("\0", "\ufffd")
     found: dict[str, Any] = {
         "text": text,
@@ -319,7 +339,9 @@ def paged_text(text: str, pages: list[str]) -> dict[str, Any]:
     starts, parts, length = [], [], 0
     for page in pages:
         starts.append(length)
-        part = page.replace("\r\n", "\n").replace("\r", "\n").replace("\0", "\ufffd").strip() + "\n\n"
+        part = (
+            page.replace("\r\n", "\n").replace("\r", "\n").replace("\0", "\ufffd").strip() + "\n\n"
+        )
         parts.append(part)
         length += len(part)
     return {"text": "".join(parts), "shape": "plain", "pages": starts, "blank": empty}
