@@ -2,10 +2,11 @@
 Reads documents, in a process of its own.
 
 It is run by path and imports nothing of Refdesk: what a hostile document does to a parser (memory,
-endless loops, crashes) ends with this process.  One JSON object per line comes in: ``path``,
-``name``, ``max_chars``.  One answer per line goes out: ``ok``, ``hash``, and either the text with
-where its pages begin, or ``status`` and ``error`` (the end of a sentence).  The first argument is
-the memory it may have, in bytes.
+endless loops, crashes) ends with this process.  One JSON object per line comes in: ``path``
+(its bytes in hexadecimal), ``name``, ``max_chars``.  For each, a line with a length goes out, and
+as many bytes of JSON: ``ok``, ``hash``, and either the text with where its pages begin, or
+``status`` and ``error`` (the end of a sentence).  The first argument is the memory it may have, in
+bytes.
 """
 
 from __future__ import annotations
@@ -195,6 +196,8 @@ def _worth(char: str, before: str, after: str, encoding: str) -> float:
         return _common(char, encoding)
     if "\u3000" <= char <= "\u303f" or "\uff01" <= char <= "\uff5e":
         return 0.8
+    if "\u0410" <= char <= "\u044f" and any(x.isascii() and x.isalpha() for x in (before, after)):
+        return 0.0  # words are of one script
     if "\u0430" <= char <= "\u044f":
         return 0.9
     if "\u0410" <= char <= "\u042f":
@@ -362,7 +365,7 @@ def answer(asked: dict[str, Any]) -> dict[str, Any]:
     """Read one document, and say what came of it; never raises for what a document holds."""
     said: dict[str, Any] = {"ok": False}
     try:
-        with open(asked["path"], "rb") as file:  # noqa: PTH123
+        with open(bytes.fromhex(asked["path"]), "rb") as file:  # noqa: PTH123
             data = file.read()
         said["hash"] = hashlib.sha256(data).hexdigest()
         if not data.strip(b"\0 \t\r\n"):
