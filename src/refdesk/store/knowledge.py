@@ -190,19 +190,20 @@ class KnowledgeStore:
         *,
         job: str,
         owner: str,
+        index: str | None,
     ) -> Document | None:
         """
         Put a document in the place of the one with its key, and end the job that made it.
 
-        Its chunks must be in the vector store already.  Returns the document as it is kept, with
-        the id that it had before; None if the job is no longer its owner's, and then nothing has
-        changed.
+        Its chunks must be in the vector store already, in that index.  Returns the document as it
+        is kept, with the id that it had before; None if the job is no longer its owner's or the
+        collection's index is another by now, and then nothing has changed.
         """
         with self._database.write() as connection:
             if not _owns(connection, job, owner):
                 return None
             collection = _collection(connection, document.collection)
-            if collection is None:
+            if collection is None or (index is not None and collection.index != index):
                 return None
             old = connection.execute(
                 select(kb_documents.c.id, kb_documents.c.revision).where(
@@ -214,23 +215,29 @@ class KnowledgeStore:
                 _forget(connection, document.collection, old.id)
                 self._leave(connection, collection.index, old.revision)
             row = {name: getattr(document, name) for name in _DOCUMENT}
-            row["updated"] = self._now()
+            row |= {"id": old.id if old is not None else document.id, "updated": self._now()}
             connection.execute(insert(kb_documents).values(**row))
             for start in range(0, len(chunks), _PER_QUERY):
                 connection.execute(
                     insert(kb_chunks),
-                    [
-                        _chunk_row(chunk, document.id)
-                        for chunk in chunks[start : start + _PER_QUERY]
-                    ],
+                    [_chunk_row(chunk, row["id"]) for chunk in chunks[start : start + _PER_QUERY]],
                 )
             for start in range(0, len(text), TEXT_PIECE):
                 piece = text[start : start + TEXT_PIECE]
-                values = {"document_id": document.id, "start": start, "text": piece}
+                values = {"document_id": row["id"], "start": start, "text": piece}
                 connection.execute(insert(kb_texts).values(**values))
             _strike(connection, collection.index, document.revision)
             connection.execute(delete(kb_jobs).where(kb_jobs.c.id == job))
         return _as_document(row)
+
+    def note(self, document_id: str, report: DocumentReport) -> None:
+        """Replace the report of a document; nothing else changes."""
+        with self._database.write() as connection:
+            connection.execute(
+                update(kb_documents)
+                .where(kb_documents.c.id == document_id)
+                .values(report=report, updated=self._now())
+            )
 
     def forget(self, collection: str, name: str) -> Document | None:
         """Delete a document, by id or key, with chunks, text and graph; its vectors are left."""
@@ -319,14 +326,24 @@ class KnowledgeStore:
             rows = connection.execute(query.order_by(table.c.index, table.c.revision)).all()
         return [Leftover(index=index, revision=revision) for index, revision in rows]
 
-    def switch(self, name: str, old_index: str, **values: Any) -> bool:
+    def switch(self, name: str, old_index: str, built: Mapping[str, str], **values: Any) -> bool:
         """
         Give a collection another index and embedder; the old index becomes a leftover.
 
-        Returns whether it still had the old index; if not, nothing has changed.
+        Args:
+            name: The collection.
+            old_index: The index that it has.
+            built: The documents that the new index holds, with their revisions.
+            values: The new ``index``, ``embedder``, ``embedder_id`` and ``dimension``.
+
+        Returns:
+            False, and nothing has changed, if its ready documents are not those that were built,
+            or it has another index by now.
         """
         table = kb_collections
         with self._database.write() as connection:
+            if _revisions(connection, name) != dict(built):
+                return False
             done = connection.execute(
                 update(table)
                 .where(table.c.name == name, table.c.index == old_index)
@@ -340,12 +357,8 @@ class KnowledgeStore:
 
     def revisions(self, collection: str) -> dict[str, str]:
         """Return the revision of each ready document of a collection, by its id."""
-        table = kb_documents
-        query = select(table.c.id, table.c.revision).where(
-            table.c.collection == collection, table.c.status == "ready"
-        )
         with self._database.read() as connection:
-            return {row.id: row.revision for row in connection.execute(query.order_by(table.c.id))}
+            return _revisions(connection, collection)
 
     def counts(self, collection: str) -> dict[str, int]:
         """Return how many documents of each status a collection has, and ``chunks`` in all."""
@@ -403,6 +416,14 @@ def _forget(connection: Connection, collection: str, document_id: str) -> None:
     connection.execute(
         delete(graph_entities).where(graph_entities.c.collection == collection, ~named.exists())
     )
+
+
+def _revisions(connection: Connection, collection: str) -> dict[str, str]:
+    table = kb_documents
+    query = select(table.c.id, table.c.revision).where(
+        table.c.collection == collection, table.c.status == "ready"
+    )
+    return {row[0]: row[1] for row in connection.execute(query.order_by(table.c.id))}
 
 
 def _collection(connection: Connection, name: str) -> Collection | None:
