@@ -220,7 +220,7 @@ client_keys = Table(
     Column("revoked", UtcTime),
 )
 
-# The graph of a collection: facts belong to the passage that says them, and leave with its document.
+# Graphs of collections: facts belong to the passage that says them, and leave with its document.
 
 graph_entities = Table(
     "graph_entities",
