@@ -82,10 +82,19 @@ class Client:
         self,
         headers: HeaderList,
         *,
-        max_bytes: int = MAX_BODY_BYTES,
-        timeout_s: float = BODY_TIMEOUT_S,
+        max_bytes: int | None = None,
+        timeout_s: float | None = None,
     ) -> bytes:
-        """Return the whole body, or raise WireError: too large, too slow, or encoded."""
+        """
+        Return the whole body, or raise WireError: too large, too slow, or encoded.
+
+        Args:
+            headers: Of the request.
+            max_bytes: Instead of `MAX_BODY_BYTES`.
+            timeout_s: Instead of `BODY_TIMEOUT_S`.
+        """
+        max_bytes = MAX_BODY_BYTES if max_bytes is None else max_bytes
+        timeout_s = BODY_TIMEOUT_S if timeout_s is None else timeout_s
         declared: int | None = None
         size = 0
         for name, value in headers:
