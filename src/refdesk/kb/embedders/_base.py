@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from typing import Any, ClassVar, Final, Protocol
+from typing import Any, Final, Protocol
 
 import numpy as np
 from pydantic import BaseModel, ConfigDict, ValidationError
@@ -47,10 +47,10 @@ class Embedder(ABC):
 
         model_config = ConfigDict(extra="forbid", frozen=True)
 
-    languages: ClassVar[frozenset[str] | None] = None
+    languages: frozenset[str] | None = None
     """The languages that it understands (ISO 639-1); None where it is not known to have bounds."""
 
-    floor: ClassVar[float] = 0.0
+    floor: float = 0.0
     """The cosine of a question and a passage that have nothing in common."""
 
     def __init__(self, options: Options, *, fetcher: Fetcher | None = None) -> None:

@@ -15,7 +15,7 @@ from functools import cache
 from importlib.resources import files
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any, ClassVar, Final
+from typing import Any, Final
 
 import numpy as np
 
@@ -36,7 +36,7 @@ _ROUND: Final = 16
 class MiniLm(Embedder):
     """Runs the model in this process, in a thread beside the event loop."""
 
-    languages: ClassVar[frozenset[str] | None] = frozenset({"en"})
+    languages = frozenset({"en"})
 
     @property
     def identity(self) -> str:
