@@ -81,12 +81,49 @@ class Jobs:
             rows = connection.execute(query.order_by(kb_jobs.c.created, kb_jobs.c.id)).mappings()
             return [_as_job(row) for row in rows]
 
-    def claim(self, job_id: str, owner: str, *, lease_s: float) -> Job | None:
-        """Take a job that nobody works on; None if it is done, or its owner is alive."""
+    def put_all(
+        self, collection: str, kinds: Mapping[str, SourceKind], metadata: Mapping[str, Any]
+    ) -> None:
+        """Put a job for each key, with its kind, in one transaction; open ones stay as they are."""
+        moment = self._now()
+        rows = [
+            {
+                "id": f"job_{secrets.token_hex(10)}",
+                "collection": collection,
+                "key": key,
+                "kind": kind,
+                "metadata": dict(metadata),
+                "attempts": 0,
+                "created": moment,
+            }
+            for key, kind in kinds.items()
+        ]
+        if not rows:
+            return
+        statement = self._database.insert(kb_jobs).on_conflict_do_nothing(
+            index_elements=["collection", "key"]
+        )
+        with self._database.write() as connection:
+            connection.execute(statement, rows)
+
+    def claim(
+        self, job_id: str, owner: str, *, lease_s: float, over: str | None = None
+    ) -> Job | None:
+        """
+        Take a job that nobody works on; None if it is done, or its owner is alive.
+
+        Args:
+            job_id: Which.
+            owner: Who takes it.
+            lease_s: For how long, unless `keep` says more.
+            over: An owner that is known to be dead, whatever its lease says.
+        """
         table = kb_jobs
         with self._database.write() as connection:
             now = self._now()
             free = or_(table.c.owner.is_(None), table.c.lease_until <= now)
+            if over is not None:
+                free = or_(free, table.c.owner == over)
             done = connection.execute(
                 update(table)
                 .where(table.c.id == job_id, free)

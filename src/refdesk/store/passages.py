@@ -61,8 +61,8 @@ class DocumentReport:
 
     @property
     def coverage(self) -> float:
-        """The share of the text that is in chunks, white space aside; 1 where there was none."""
-        return self.characters_in_chunks / self.characters_read if self.characters_read else 1.0
+        """The share of the text that is in chunks, white space aside; 0 where there was none."""
+        return self.characters_in_chunks / self.characters_read if self.characters_read else 0.0
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -94,6 +94,8 @@ def kind_of(data: bytes, name: str) -> str:
                 f"it is an image ({mime}), and text in images is not read: run OCR over it first",
                 status="empty",
             )
+    if suffix == ".svg":
+        raise Refusal("it is a drawing, and text in images is not read", status="empty")
     if suffix not in (".md", ".markdown", ".txt") and _HTML.match(data[:4096]):
         return "text/html"
     return _TEXTS.get(suffix, "text/plain")

@@ -160,6 +160,10 @@ class Pipeline:
             refused.content_hash = refused.content_hash or content_hash
             return await self._refuse(job, collection, refused, size, began)
         pieces = await asyncio.to_thread(_part, parsed, collection.chunk_chars)
+        if not pieces:
+            nothing = Refused("there is no text in it", status="empty", mime=parsed.mime)
+            nothing.content_hash = parsed.content_hash
+            return await self._refuse(job, collection, nothing, size, began)
         document = Document(
             id=old.id if old else f"doc_{secrets.token_hex(10)}",
             collection=collection.name,
