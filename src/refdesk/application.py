@@ -38,6 +38,7 @@ from refdesk.search import Searcher, WebHandler
 from refdesk.search.aimed import AimedSearch
 from refdesk.search.delegate import Delegates
 from refdesk.search.entities import extractors
+from refdesk.search.references import reference_of
 from refdesk.store import (
     KeyRing,
     LedgerEntry,
@@ -391,6 +392,7 @@ class _Records:
                         url=item.url,
                         snippet=item.content,
                         published=item.published,
+                        meta=reference_of(item).meta if item.type == "kb" else None,
                     )
                     for item in answer.items
                 ),
@@ -428,7 +430,13 @@ class _Records:
 
 def _found(record: SearchRecord) -> FoundSearch:
     items = tuple(
-        ResultItem(title=item.title, url=item.url, content=item.snippet, published=item.published)
+        ResultItem(
+            title=item.title,
+            url=item.url,
+            content=item.snippet,
+            published=item.published,
+            type="web" if item.meta is None else "kb",
+        )
         for item in record.items
     )
     return FoundSearch(

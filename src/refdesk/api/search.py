@@ -11,14 +11,14 @@ import asyncio
 import time
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Final, Protocol
+from typing import TYPE_CHECKING, Any, Final, Protocol
 
 import msgspec
 import structlog
 
 from refdesk.api.bodies import Asked, read_search
 from refdesk.api.codex import max_chars, read_alpha, write_alpha
-from refdesk.errors import StoreError, UnknownName, WireError
+from refdesk.errors import RefdeskError, StoreError, UnknownName, WireError
 from refdesk.gateway.app import Login
 from refdesk.gateway.client import Client, HeaderList, Receive, Scope, Send, header
 from refdesk.gateway.driver import CHARGED_KEY
@@ -26,12 +26,17 @@ from refdesk.gateway.headers import login_tokens
 from refdesk.gateway.log import Entry, RequestLog
 from refdesk.gateway.root import Mount
 from refdesk.ids import new_request_id
+from refdesk.kb.permission import may_read
+from refdesk.kb.showing import passage_json
 from refdesk.records import NoSuchReference, NotYours, ReferenceBook
 from refdesk.search import Searcher
 from refdesk.search.emit import reference_json
 from refdesk.search.references import reference_of
 from refdesk.types import Reference, SearchResult, WebAnswer
 from refdesk.wires.openai_error import error_body
+
+if TYPE_CHECKING:
+    from refdesk.kb.collection import Knowledge
 
 _LATER: Final = {"kb": "knowledge search", "db": "database search"}
 _SNIPPET_CHARS: Final = 200
@@ -85,6 +90,10 @@ class Host(Protocol):
 
     def spent(self, key_id: str | None) -> str:
         """Return why a key may not search any more today, or an empty string."""
+        ...
+
+    async def knowledge(self) -> Knowledge:
+        """Return the knowledge service, opened when it is first needed."""
         ...
 
 
@@ -229,9 +238,8 @@ class _Call:
                         "total": len(found),
                     }
                 else:
-                    shown = _reference(
-                        await book.one(request_id, index, owner=key_id, shared=shared)
-                    )
+                    one = await book.one(request_id, index, owner=key_id, shared=shared)
+                    shown = _reference(one) | await self._opened(one)
             except NoSuchReference as exc:
                 raise WireError(str(exc), status=404) from None
             except NotYours as exc:
@@ -245,6 +253,27 @@ class _Call:
             await self._answer(200, msgspec.json.encode(shown))
 
         await self._guarded(answer)
+
+    async def _opened(self, reference: Reference) -> dict[str, Any]:
+        """Return where a passage stands, and what is around it, as its document is now."""
+        place = reference.meta.get("metadata") or {}
+        chunk, collection = place.get("chunk_id"), reference.meta.get("collection")
+        if reference.type != "kb" or not isinstance(chunk, str) or not isinstance(collection, str):
+            return {}
+        host = self._api.host
+        try:
+            knowledge = await host.knowledge()
+            permission = (await knowledge.show(collection)).permission
+            found = None
+            if may_read(permission, host.claims(self._entry.key_id)):
+                found = await passage_json(knowledge, collection, chunk)
+        except RefdeskError as exc:
+            _log.info("a passage could not be opened", error=str(exc))
+            found = None
+        if found is None:
+            why = "the passage's document was updated or removed since, or is not yours to read"
+            return {"opened": None, "notices": [why]}
+        return {"opened": found}
 
     async def _results(self, asked: Asked) -> list[SearchResult]:
         entry, host = self._entry, self._api.host

@@ -113,4 +113,8 @@ def _latin(name: str, *, opens: bool) -> str:
     ):
         return ""
     name = " ".join(words)
+    # "University of California" is one name, "Ann Lee of Acme Corp" begins with one.
+    before, of, _ = name.partition(" of ")
+    if of and " " in before:
+        name = before
     return re.sub(r"['’]s?$", "", name)
