@@ -17,12 +17,15 @@ from refdesk.kb.fusion import can_read, fuse
 from refdesk.kb.graph import GraphFound
 from refdesk.kb.neighbours import Found, Passage, merge
 from refdesk.kb.scoring import mean_score, text_score, vector_score, with_graph
-from refdesk.kb.vectors import Filters, Hit, Vector, VectorStore
+from refdesk.kb.vectors import Filters, Hit, Vector, VectorStore, fits
 from refdesk.store.knowledge import KnowledgeStore
 from refdesk.store.passages import Chunk, Collection
 
 POOL: Final = 100
 """How many candidates each leg gives, and how many are scored."""
+
+_WORD_POOL: Final = 300
+"""So many scores the words give; what is not among them has no words worth counting."""
 
 _GRAPH_EVERY: Final = 5
 """Every fifth place is kept for what only the graph leads to: by its score it would come last."""
@@ -73,13 +76,14 @@ class Retriever:
             self._text(collection, query, filters), self._near(collection, nearness, filters)
         )
         linked = {each.chunk_id: each.score for each in graph.passages} if graph else {}
-        if filters and linked:
-            allowed = await self._fitting(collection, query, nearness, filters, linked)
-            linked = {each: score for each, score in linked.items() if each in allowed}
-        pool = fuse([list(text), list(near), list(linked)] if linked else [list(text), list(near)])
+        pool = fuse([list(text)[:POOL], list(near), list(linked)])
         chunks = await asyncio.to_thread(self._store.chunks, pool)
-        pool = [each for each in pool if each in chunks][:POOL]
-        await self._complete(collection, query, nearness, pool, text, near)
+        pool = [
+            each
+            for each in pool
+            if each in chunks and (each not in linked or fits(chunks[each], filters))
+        ][:POOL]
+        await self._complete(collection, nearness, pool, near)
         found = [_scored(chunks[each], text, near, nearness, linked.get(each)) for each in pool]
         found.sort(key=lambda each: -each.score)
         return _spread(merge(found))
@@ -87,7 +91,7 @@ class Retriever:
     async def _text(
         self, collection: Collection, query: str, filters: Filters | None
     ) -> dict[str, float]:
-        hits = await self._index.search_text(collection.index, query, k=POOL, filters=filters)
+        hits = await self._index.search_text(collection.index, query, k=_WORD_POOL, filters=filters)
         return _by_id(hits)
 
     async def _near(
@@ -100,46 +104,19 @@ class Retriever:
         )
         return _by_id(hits)
 
-    async def _fitting(
-        self,
-        collection: Collection,
-        query: str,
-        nearness: Nearness | None,
-        filters: Filters,
-        linked: Mapping[str, float],
-    ) -> set[str]:
-        """Return those of the graph's passages that filters let through."""
-        ids = list(linked)
-        if nearness is not None:
-            hits = await self._index.search_vector(
-                collection.index, nearness.vector, k=len(ids), filters=filters, only=ids
-            )
-        else:
-            hits = await self._index.search_text(
-                collection.index, query, k=len(ids), filters=filters, only=ids
-            )
-        return {hit.chunk_id for hit in hits}
-
     async def _complete(
         self,
         collection: Collection,
-        query: str,
         nearness: Nearness | None,
         pool: list[str],
-        text: dict[str, float],
         near: dict[str, float],
     ) -> None:
-        """Ask for the scores that one leg has not given, since it had better ones to give."""
-        no_text = [each for each in pool if each not in text] if len(text) >= POOL else []
-        no_near = [each for each in pool if each not in near] if nearness is not None else []
-        if no_text:
-            text |= _by_id(
-                await self._index.search_text(collection.index, query, k=len(no_text), only=no_text)
-            )
-        if no_near and nearness is not None:
+        """Ask how near those are which others were nearer than."""
+        missing = [each for each in pool if each not in near]
+        if nearness is not None and missing:
             near |= _by_id(
                 await self._index.search_vector(
-                    collection.index, nearness.vector, k=len(no_near), only=no_near
+                    collection.index, nearness.vector, k=len(missing), only=missing
                 )
             )
 

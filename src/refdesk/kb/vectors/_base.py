@@ -44,6 +44,8 @@ A list of values means any one of them.  ``document_id`` is the document that a 
 VECTOR_STORES: Registry[type[VectorStore]] = Registry("vector store", "refdesk.kb.vectors")
 
 _SCALARS: Final = (str, int, float, bool)
+_LONGEST_LABEL: Final = 500
+"""Of a long value, the beginning is compared: it is a description, and no value to filter by."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -108,7 +110,6 @@ class VectorStore(ABC):
         *,
         k: int,
         filters: Filters | None = None,
-        only: Sequence[str] | None = None,
     ) -> list[Hit]:
         """
         Return the ``k`` chunks that fit the words of a question best, by BM25.
@@ -118,7 +119,6 @@ class VectorStore(ABC):
             query: The question as it was asked.
             k: How many chunks at most; only those with a word of the question are hits.
             filters: What their metadata must be.
-            only: Among these chunks alone, which changes no score; None for all.
 
         Raises:
             StoreError: There is no such index.
@@ -134,7 +134,11 @@ class VectorStore(ABC):
         filters: Filters | None = None,
         only: Sequence[str] | None = None,
     ) -> list[Hit]:
-        """Return the ``k`` nearest chunks, by cosine; see `search_text`."""
+        """
+        Return the ``k`` nearest chunks, by cosine; see `search_text`.
+
+        With ``only``, among these chunks alone.
+        """
 
     @abstractmethod
     async def revisions(self, index: str) -> set[str]:
@@ -198,7 +202,7 @@ def label(key: str, value: Any) -> str:
     """Return the one text that stands for a key and its value."""
     if isinstance(value, float) and value.is_integer():
         value = int(value)
-    return f"{key}={json.dumps(value, ensure_ascii=False)}"
+    return f"{key}={json.dumps(value, ensure_ascii=False)}"[:_LONGEST_LABEL]
 
 
 def labels_of(metadata: Mapping[str, Any]) -> list[str]:
@@ -227,6 +231,15 @@ def wanted_documents(filters: Filters | None) -> list[str] | None:
     if not filters or "document_id" not in filters:
         return None
     return [str(value) for value in _listed(filters["document_id"])]
+
+
+def fits(chunk: Chunk, filters: Filters | None) -> bool:
+    """Whether a chunk is one that filters let through."""
+    labels = set(labels_of(chunk.metadata))
+    documents = wanted_documents(filters)
+    return (documents is None or chunk.document_id in documents) and all(
+        labels.intersection(any_of) for any_of in wanted_labels(filters)
+    )
 
 
 def _listed(held: Any) -> Sequence[Any]:

@@ -11,6 +11,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 from datetime import timedelta
+from importlib import import_module
 from pathlib import Path
 from typing import Any, Final, TypeVar
 
@@ -67,12 +68,12 @@ class Lance(VectorStore):
 
     async def create(self, index: str, *, dimension: int, language: str) -> None:
         """Make a table and its word index."""
-        import pyarrow as pa
-        from lancedb.index import FTS
-
         if (table := await self._find(index)) is not None:
             check_dimension(index, await _dimension(table), dimension)
             return
+        import pyarrow as pa
+        from lancedb.index import FTS
+
         schema = pa.schema(
             [
                 pa.field("id", pa.string()),
@@ -99,9 +100,9 @@ class Lance(VectorStore):
 
     async def add(self, index: str, chunks: Sequence[Chunk], vectors: Vectors) -> None:
         """Add rows as one version of the table."""
+        table = await self._table(index)
         import pyarrow as pa
 
-        table = await self._table(index)
         schema = await table.schema()
         dimension = await _dimension(table)
         check_fit(index, dimension, chunks, vectors)
@@ -135,17 +136,16 @@ class Lance(VectorStore):
         *,
         k: int,
         filters: Filters | None = None,
-        only: Sequence[str] | None = None,
     ) -> list[Hit]:
         """Search the word index, and what is not in it yet."""
+        table = await self._table(index)
         import lancedb.query
 
-        table = await self._table(index)
         if not (terms := query_terms(query)):
             return []
         match: Any = lancedb.query.MatchQuery
         found = table.query().nearest_to_text(match(terms, "terms"))
-        rows = await _rows(found, ["id", "_score"], k, _condition(filters, only))
+        rows = await _rows(found, ["id", "_score"], k, _condition(filters, None))
         return [Hit(chunk_id=row["id"], score=row["_score"]) for row in rows]
 
     async def search_vector(
@@ -205,9 +205,8 @@ class Lance(VectorStore):
 
     async def _open(self) -> Any:
         if self._database is None:
-            # Imported where it is used: it is large, and most commands need none of it.
-            import lancedb
-
+            # Imported where it is used, and in a thread: it is large, and few commands need it.
+            lancedb = await asyncio.to_thread(import_module, "lancedb")
             self.folder.mkdir(parents=True, exist_ok=True, mode=0o700)
             try:
                 # Every read looks for what other processes have written.
