@@ -304,9 +304,10 @@ class Knowledge:
 
     async def _settle(self, collection: Collection) -> None:
         await self._pipeline.sweep()
-        # There is no index as long as nothing was added.
-        if (await self.store.run(self.store.knowledge.counts, collection.name))["chunks"]:
-            await self.index.settle(collection.index)
+        # There is no index as long as nothing was added, and none of this name after a switch or a
+        # drop.  A search in an index that is not settled is slower, and no worse.
+        with suppress(StoreError):
+            await self.index.settle((await self.show(collection.name)).index)
 
     def _forget_files(self, wanted: set[str | None]) -> None:
         """Delete files that belong to no job and were left by a process that died."""

@@ -90,6 +90,7 @@ def test_pages() -> None:
     text = "first page words\n\n" + "second page words"
     pieces = parted(text, shape="plain", chars=20, pages=(0, 18))
     assert [piece.page for piece in pieces] == [1, 2]
+    assert [one.page for one in parted(text, shape="plain", chars=99, pages=(0, 18))] == [1, 2]
     assert parted(text, shape="plain", chars=20)[0].page is None
 
 
@@ -122,9 +123,9 @@ LINES = st.sampled_from(
 ) | st.text(alphabet='ab |#"-=,`é中\t\r😀', max_size=30)
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=120, deadline=None)
 @given(
-    text=st.lists(LINES, max_size=30).map("\n".join),
+    text=st.lists(LINES, max_size=16).map("\n".join),
     shape=st.sampled_from(["plain", "markdown", "rows"]),
     chars=st.integers(1, 80),
 )

@@ -136,7 +136,7 @@ def test_xml_entities_stay_as_they_are() -> None:
     assert read(bomb, "x.xml")["text"] == bomb.decode()
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=80, deadline=None)
 @given(st.binary(max_size=200))
 def test_any_bytes_decode(data: bytes) -> None:
     """Any bytes become text that can be stored, or are refused."""

@@ -17,7 +17,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final, Literal
 
-from refdesk.errors import ConfigError, EngineError, RefdeskError
+from refdesk.errors import ConfigError, EngineError, RefdeskError, StoreError
 from refdesk.fetch import Fetcher
 from refdesk.kb.ingest.chunk import Piece, parted
 from refdesk.kb.ingest.parse import Parsed, Parser, Refused
@@ -211,7 +211,16 @@ class Pipeline:
                 dimension=await embedder.dimension(),
                 language=collection.language,
             )
-        await self.embed(collection.index, embedder, chunks)
+        try:
+            await self.embed(collection.index, embedder, chunks)
+        except StoreError:
+            # The index may be gone because another took its place.
+            if (await run(knowledge.collection, document.collection)).index == collection.index:
+                raise
+            await run(
+                knowledge.strike, Leftover(index=collection.index, revision=document.revision)
+            )
+            return None
         kept = await run(
             knowledge.publish,
             document,

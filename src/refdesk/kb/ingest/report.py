@@ -17,7 +17,10 @@ def report_of(
     if parsed.blank_pages:
         numbers = ", ".join(map(str, parsed.blank_pages[:20]))
         more = f" and {len(parsed.blank_pages) - 20} more" if len(parsed.blank_pages) > 20 else ""
-        skipped.append(f"pages {numbers}{more} have no text, as scans do: run OCR over them")
+        which = (
+            f"page {numbers} has" if len(parsed.blank_pages) == 1 else f"pages {numbers}{more} have"
+        )
+        skipped.append(f"{which} no text, as scans do: run OCR over it")
     return DocumentReport(
         characters_read=_solid(parsed.text),
         characters_in_chunks=covered(parsed.text, pieces),
