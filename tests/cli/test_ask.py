@@ -164,7 +164,6 @@ def test_public_server(refdesk: Command, peer: Peer) -> None:
     [
         (("  ",), 2, "nothing to ask"),
         (("q", "--assistant", "a"), 2, "comes with a later release"),
-        (("q", "--collection", "c"), 2, "comes with a later release"),
         (("q", "--database", "d"), 2, "comes with a later release"),
         (("q", "--model", "large"), 1, "no model is called 'large'; known: small"),
         (("q", "--engine", "page"), 1, "did you mean 'pages'?"),

@@ -38,7 +38,7 @@ from refdesk.wires.openai_error import error_body
 if TYPE_CHECKING:
     from refdesk.kb.collection import Knowledge
 
-_LATER: Final = {"kb": "knowledge search", "db": "database search"}
+_KINDS: Final = {"kb": "knowledge search", "db": "database search"}
 _SNIPPET_CHARS: Final = 200
 _STATUS: Final = {
     "no_query": 400,
@@ -148,10 +148,10 @@ class SearchApi:
     def _target(self, name: str) -> tuple[str, str]:
         """Return the type of search that a path names, and its engine."""
         kind, colon, _ = name.partition(":")
-        if colon and kind in _LATER:
+        if colon and kind in _KINDS:
             if kind not in self.host.searcher.handlers.types():
                 raise WireError(
-                    f"{_LATER[kind]} ({name[:80]!r}) comes with a later release; name a web"
+                    f"{_KINDS[kind]} ({name[:80]!r}) comes with a later release; name a web"
                     " engine, or none",
                     status=404,
                     param="engine",
@@ -254,6 +254,25 @@ class _Call:
 
         await self._guarded(answer)
 
+    async def _check_collections(self, asked: Asked) -> None:
+        """Raise WireError (404) for a collection that is not there, or not there for the caller."""
+        wanted = {
+            name
+            for request in asked.requests
+            if request.get("type") == "kb"
+            for name in request.get("collections") or ()
+        }
+        if not wanted:
+            return
+        host = self._api.host
+        claims = host.claims(self._entry.key_id)
+        listed = await (await host.knowledge()).list()
+        known = [each.name for each in listed if may_read(each.permission, claims)]
+        for name in wanted:
+            if name not in known:
+                fault = UnknownName("collection", name[:80], known)
+                raise WireError(str(fault), status=404, param="engine")
+
     async def _opened(self, reference: Reference) -> dict[str, Any]:
         """Return where a passage stands, and what is around it, as its document is now."""
         place = reference.meta.get("metadata") or {}
@@ -279,6 +298,7 @@ class _Call:
         entry, host = self._entry, self._api.host
         if not asked.requests:
             return []
+        await self._check_collections(asked)
         if spent := host.spent(entry.key_id):
             raise WireError(spent, status=429)
         CHARGED_KEY.set(entry.key_id)

@@ -13,11 +13,8 @@ from typing import TYPE_CHECKING, Any
 from refdesk.config import Config, load
 from refdesk.errors import StoreError
 from refdesk.fetch import Fetcher
-from refdesk.kb.opening import KnowledgeBase, KnowledgeSearch
 from refdesk.search import Handler, Recorder, Searcher, WebHandler
-from refdesk.search.aimed import AimedSearch
 from refdesk.search.delegate import Delegates
-from refdesk.search.entities import extractors
 from refdesk.types import Attempt
 from refdesk.uses import SearchUses
 from refdesk.web.building import build_engines, library_section, search_settings
@@ -28,6 +25,7 @@ from refdesk.web.health import Health
 from refdesk.web.limiter import Limiter
 
 if TYPE_CHECKING:
+    from refdesk.kb.opening import KnowledgeBase
     from refdesk.records import ReferenceBook
     from refdesk.store import Store
 
@@ -109,8 +107,7 @@ async def open_desk(
     delegates = delegates_of(config, stack)
     handlers: list[Handler] = [WebHandler(web)]
     if (base := await _knowledge(config, stack, store, delegates)) is not None:
-        kb = KnowledgeSearch(base)
-        handlers = [WebHandler(_aimed(config, web, kb)), kb]
+        handlers = _with_knowledge(config, web, base)
     searcher = Searcher(
         library_section(config),
         handlers=handlers,
@@ -131,20 +128,29 @@ async def _knowledge(
             return None
         # Documents are kept in the store, also by a desk that keeps no records of searches.
         store = await open_records(config, stack)
+    # Imported here: a desk without a store has no need of a database.
+    from refdesk.kb.opening import KnowledgeBase
+    from refdesk.search.entities import extractors
+
     base = KnowledgeBase(config, store, extractors=extractors(delegates))
     stack.push_async_callback(base.aclose)
     return base
 
 
-def _aimed(config: Config, web: WebSearch, kb: KnowledgeSearch) -> AimedSearch:
+def _with_knowledge(config: Config, web: WebSearch, base: KnowledgeBase) -> list[Handler]:
+    from refdesk.kb.opening import KnowledgeSearch
+    from refdesk.search.aimed import AimedSearch
+
     bounds = config.gateway.search
-    return AimedSearch(
+    kb = KnowledgeSearch(base)
+    aimed = AimedSearch(
         web,
         kb,
         default=lambda: bounds.default_engine,
         within_s=lambda: bounds.budget_ms / 1000,
         pages=lambda: bounds.pages_per_query,
     )
+    return [WebHandler(aimed), kb]
 
 
 def _web_search(
