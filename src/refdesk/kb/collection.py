@@ -50,7 +50,6 @@ class Knowledge:
         data_dir: Where bytes lie while they are worked on.
         fetcher: Gets pages of the web; without it URLs are refused.
         limits: What reading one document may cost.
-        close_fetcher: Whether `aclose` closes the fetcher too.
     """
 
     def __init__(
@@ -62,13 +61,11 @@ class Knowledge:
         data_dir: Path,
         fetcher: Fetcher | None = None,
         limits: ParseLimits | None = None,
-        close_fetcher: bool = False,
     ) -> None:
         self.store = store
         self.index = index
         self.embedder_for = embedder_for
         self._folder = data_dir / "incoming"
-        self._fetcher = fetcher if close_fetcher else None
         self._parser = Parser(limits)
         self._pipeline = Pipeline(store, index, self._parser, fetcher=fetcher, folder=self._folder)
         self._runner = Runner(store, self._pipeline, folder=self._folder)
@@ -284,8 +281,6 @@ class Knowledge:
         """End the processes that read documents."""
         await self._runner.aclose()
         await self._parser.aclose()
-        if self._fetcher is not None:
-            await self._fetcher.close()
 
     async def _open(self, name: str) -> tuple[Collection, PassageEmbedder]:
         """Return a collection, which remembers its embedder from now on, and that embedder."""

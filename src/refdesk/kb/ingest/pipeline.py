@@ -33,6 +33,8 @@ Outcome = Literal["added", "updated", "unchanged", "failed", "empty", "skipped"]
 EMBED_BATCH: Final = 32
 ADD_BATCH: Final = 1024
 """How many chunks wait in memory for being added together."""
+SETTLE_EVERY: Final = 256
+"""After so many documents an index is settled: each leaves it a small file and a version."""
 _TRIES: Final = 3
 """How often a document is embedded anew because its collection was re-indexed meanwhile."""
 
@@ -77,6 +79,7 @@ class Pipeline:
         self._folder = folder
         self._embedding = asyncio.Lock()
         self._writing = asyncio.Lock()
+        self._added = 0
 
     async def take(
         self, job: Job, collection: Collection, embedder: PassageEmbedder, *, path: Path | None
@@ -110,6 +113,9 @@ class Pipeline:
                     vectors.append(await embedder.passages(texts))
             async with self._writing:
                 await self._index.add(index, part, _joined(vectors))
+                self._added += 1
+                if self._added % SETTLE_EVERY == 0:
+                    await self._index.settle(index)
 
     async def sweep(self) -> int:
         """Delete from the vector store what no document has; return how much there was."""
