@@ -80,6 +80,7 @@ class Pipeline:
         self._embedding = asyncio.Lock()
         self._writing = asyncio.Lock()
         self._added = 0
+        self._made: set[str] = set()
 
     async def take(
         self, job: Job, collection: Collection, embedder: PassageEmbedder, *, path: Path | None
@@ -211,12 +212,7 @@ class Pipeline:
         document = replace(document, revision=f"rev_{secrets.token_hex(10)}", report=report)
         chunks = _chunks(document, pieces)
         await run(knowledge.leave, collection.index, document.revision, job=job.id)
-        async with self._writing:
-            await self._index.create(
-                collection.index,
-                dimension=await embedder.dimension(),
-                language=collection.language,
-            )
+        await self._make(collection, embedder)
         try:
             await self.embed(collection.index, embedder, chunks)
         except StoreError:
@@ -243,6 +239,17 @@ class Pipeline:
             leftover = Leftover(index=collection.index, revision=document.revision)
             await run(knowledge.strike, leftover)
         return kept
+
+    async def _make(self, collection: Collection, embedder: PassageEmbedder) -> None:
+        """Make a collection's index, once: no name of an index is used again after it went."""
+        async with self._writing:
+            if collection.index not in self._made:
+                await self._index.create(
+                    collection.index,
+                    dimension=await embedder.dimension(),
+                    language=collection.language,
+                )
+                self._made.add(collection.index)
 
     async def _refuse(
         self, job: Job, collection: Collection, refused: Refused, size: int, began: float
