@@ -50,6 +50,7 @@ class Knowledge:
         data_dir: Where bytes lie while they are worked on.
         fetcher: Gets pages of the web; without it URLs are refused.
         limits: What reading one document may cost.
+        parser: Reads documents; one with those limits if None.
     """
 
     def __init__(
@@ -61,12 +62,13 @@ class Knowledge:
         data_dir: Path,
         fetcher: Fetcher | None = None,
         limits: ParseLimits | None = None,
+        parser: Parser | None = None,
     ) -> None:
         self.store = store
         self.index = index
         self.embedder_for = embedder_for
         self._folder = data_dir / "incoming"
-        self._parser = Parser(limits)
+        self._parser = parser or Parser(limits)
         self._pipeline = Pipeline(store, index, self._parser, fetcher=fetcher, folder=self._folder)
         self._runner = Runner(store, self._pipeline, folder=self._folder)
 

@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import hashlib
+import os
 import shutil
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
 from pathlib import Path
 
+import msgspec
 import numpy as np
 import pytest
 
 from refdesk.errors import StoreError
 from refdesk.kb.collection import Collection, Knowledge
+from refdesk.kb.ingest import parse_child
+from refdesk.kb.ingest.parse import Parsed, Parser, parsed
 from refdesk.kb.ports import Vectors
 from refdesk.store import Store, StoreKey
 from refdesk.store.passages import Chunk
@@ -84,6 +88,15 @@ class Index:
         return sorted(chunk.text for chunk in held)
 
 
+class HereParser(Parser):
+    """Reads documents in this process: starting another would take most of a test's time."""
+
+    async def read(self, path: Path, name: str) -> Parsed:
+        """Return what a document says, as the child would."""
+        asked = {"path": os.fsencode(path).hex(), "name": name, "max_chars": 1_000_000}
+        return parsed(msgspec.json.encode(parse_child.answer(asked)))
+
+
 class Desk:
     """Everything that tests of taking documents in need."""
 
@@ -97,7 +110,13 @@ class Desk:
 
     def knowledge(self) -> Knowledge:
         """Open the service, as another process would."""
-        made = Knowledge(self.store, self.index, lambda _: self.embedder, data_dir=self.folder)
+        made = Knowledge(
+            self.store,
+            self.index,
+            lambda _: self.embedder,
+            data_dir=self.folder,
+            parser=HereParser(),
+        )
         self.opened.append(made)
         return made
 

@@ -242,7 +242,7 @@ async def test_death_at_every_step(
         # A dead process gives nothing back.
         patch.setattr(desk.store.jobs, "release", lambda *_: None)
         with pytest.raises(BaseExceptionGroup if name not in BARE else Died):
-            await knowledge.add("docs", [kept, changed])
+            await desk.knowledge().add("docs", [kept, changed])
     texts = {
         chunk.text
         for document in desk.store.knowledge.documents("docs")

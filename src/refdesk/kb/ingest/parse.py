@@ -155,7 +155,7 @@ class Parser:
                 self._idle.append(child)
             else:
                 await child.end()
-        return _parsed(msgspec.json.decode(body, type=_Answer))
+        return parsed(body)
 
     async def aclose(self) -> None:
         """End all children."""
@@ -206,7 +206,9 @@ class _Child:
             transport.close()
 
 
-def _parsed(answer: _Answer) -> Parsed:
+def parsed(body: bytes) -> Parsed:
+    """Return what a child's answer, as JSON, says of a document; Refused if it says why not."""
+    answer = msgspec.json.decode(body, type=_Answer)
     if not answer.ok:
         raise Refused(
             answer.error,
