@@ -36,9 +36,7 @@ def upgrade() -> None:
         sa.Column("document_id", sa.Text, nullable=False),
     )
     op.create_index("ix_graph_relations_object", "graph_relations", ["object"])
-    op.create_index(
-        "ix_graph_relations_document", "graph_relations", ["collection", "document_id"]
-    )
+    op.create_index("ix_graph_relations_document", "graph_relations", ["collection", "document_id"])
     op.create_table(
         "graph_documents",
         sa.Column("collection", sa.Text, primary_key=True),
