@@ -11,10 +11,13 @@ export UV_COMPILE_BYTECODE := 1
 unexport PYTHONDONTWRITEBYTECODE
 
 DEMO_ARGS ?=
+BENCH_ARGS ?=
+# XQuAD and CMRC 2018, as bench/kb.py says where to get them.
+BENCH_DATA ?= ../shared/data
 PYTEST_ARGS ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check format lock bench e2e docs clean
+.PHONY: help demo test check format lock bench bench-kb e2e docs clean
 
 help: ## Show this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -46,6 +49,9 @@ lock: $(UV) ## Compile the locks anew: names, versions and hashes, no addresses
 
 bench: $(VENV)/test.stamp ## Measure the gateway against nginx and LiteLLM
 	bash bench/run.sh
+
+bench-kb: $(VENV)/test.stamp ## Measure knowledge: nDCG@10, query and ingest rates, memory
+	$(BIN)/python bench/kb.py --data $(BENCH_DATA) $(BENCH_ARGS)
 
 e2e: $(VENV)/test.stamp ## Run the real Claude Code and Codex against the gateway, on loopback
 	bash tests/e2e/run.sh

@@ -12,10 +12,11 @@ import contextlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import structlog
 
+from refdesk.api.collections import CollectionsApi
 from refdesk.api.search import SearchApi
 from refdesk.config import Config
 from refdesk.errors import StoreError
@@ -27,13 +28,17 @@ from refdesk.gateway.log import Entry, RequestLog
 from refdesk.gateway.metrics import Metrics
 from refdesk.gateway.root import Root
 from refdesk.gateway.targets import build_targets
+from refdesk.kb.opening import KnowledgeBase, KnowledgeSearch
 from refdesk.mcp_client import McpServers
 from refdesk.mcp_server import McpFace
 from refdesk.records import ReferenceBook, StoreRecorder
 from refdesk.records import price_per_1000 as price_per_1000  # offered here, beside the rest
 from refdesk.records import usage_of as usage_of
 from refdesk.search import Searcher, WebHandler
+from refdesk.search.aimed import AimedSearch
 from refdesk.search.delegate import Delegates
+from refdesk.search.entities import extractors
+from refdesk.search.references import reference_of
 from refdesk.store import (
     KeyRing,
     LedgerEntry,
@@ -56,10 +61,21 @@ from refdesk.web.handler import Found, WebSearch, found_bytes
 from refdesk.web.health import Health
 from refdesk.web.limiter import Limiter
 
+if TYPE_CHECKING:
+    from refdesk.kb.collection import Knowledge
+
 _LOOPBACK: Final = frozenset({"127.0.0.1", "::1", "localhost"})
 _CLEAN_EVERY_S: Final = 3600.0
 
 _log: structlog.stdlib.BoundLogger = structlog.get_logger("refdesk")
+
+
+def base_url(config: Config) -> str:
+    """Return where this server is reached from this machine; `kb:` references open there."""
+    host = config.server.host
+    if host in ("0.0.0.0", "::"):  # noqa: S104 - every address is also this one
+        host = "127.0.0.1"
+    return f"http://{f'[{host}]' if ':' in host else host}:{config.server.port}"
 
 
 def key_required(config: Config) -> bool:
@@ -79,6 +95,8 @@ class Application:
     searcher: Searcher
     """Search as the library does it: with references, and recorded."""
     references: ReferenceBook
+    kb: KnowledgeBase
+    """Collections and their documents."""
     fetcher: Fetcher
     upstream: UpstreamClient
     gateway: Gateway
@@ -118,11 +136,23 @@ class Application:
         )
         records = _Records(store, config)
         mcp_servers = McpServers(config.mcp_servers)
+        delegates = Delegates(mcp=mcp_servers)
+        kb = KnowledgeBase(config, store, extractors=extractors(delegates))
+        kb_search = KnowledgeSearch(kb)
+        aimed = AimedSearch(
+            web,
+            kb_search,
+            default=lambda: web.settings.default_engine,
+            identity=lambda: host.claims(CHARGED_KEY.get()),
+            base_url=lambda: base_url(application.config),
+            within_s=lambda: web.settings.budget_ms / 1000,
+            pages=lambda: web.settings.pages_per_query,
+        )
         searcher = Searcher(
             library_section(config),
-            handlers=[WebHandler(web, names=lambda: web.engines)],
+            handlers=[WebHandler(aimed, names=lambda: web.engines), kb_search],
             uses=_uses(config),
-            delegates=Delegates(mcp=mcp_servers),
+            delegates=delegates,
             recorder=StoreRecorder(
                 store, keep_queries=lambda: records.config.privacy.store_queries
             ),
@@ -136,7 +166,7 @@ class Application:
             targets=build_targets(config, WIRES),
             upstream=upstream,
             driver=Driver(
-                web=lambda: web,
+                web=lambda: aimed,
                 searches=records,
                 sealer=store.sealer,
                 spent=lambda key_id: _spent(store, keys, key_id),
@@ -154,6 +184,7 @@ class Application:
             web=web,
             searcher=searcher,
             references=references,
+            kb=kb,
             fetcher=fetcher,
             upstream=upstream,
             gateway=gateway,
@@ -163,6 +194,7 @@ class Application:
                 metrics=lambda: application._metrics_page(),
                 mounts=[
                     *SearchApi(host=host, book=references, log=log).mounts(),
+                    *CollectionsApi(host).mounts(),
                     mcp.mount(),
                 ],
             ),
@@ -203,6 +235,7 @@ class Application:
         self._prices.engines = engines
         self._records.config = config
         self.searcher.configure(library_section(config), uses)
+        self.kb.configure(config)
         self.mcp_servers.configure(config.mcp_servers)
         gateway = self.gateway
         gateway.targets = targets
@@ -221,6 +254,7 @@ class Application:
                 await task
         await self.mcp.close()
         await self.mcp_servers.close()
+        await self.kb.aclose()
         await self.log.close()
         await self.fetcher.close()
         await self.upstream.close()
@@ -319,6 +353,13 @@ class _Host:
         key = self._application().keys.get(key_id) if key_id else None
         return key.claims if key else {}
 
+    @property
+    def listen(self) -> str:
+        return self._application().config.server.host
+
+    async def knowledge(self) -> Knowledge:
+        return await self._application().kb.knowledge()
+
     def spent(self, key_id: str | None) -> str:
         application = self._application()
         return _spent(application.store, application.keys, key_id)
@@ -351,6 +392,7 @@ class _Records:
                         url=item.url,
                         snippet=item.content,
                         published=item.published,
+                        meta=reference_of(item).meta if item.type == "kb" else None,
                     )
                     for item in answer.items
                 ),
@@ -387,7 +429,13 @@ class _Records:
 
 def _found(record: SearchRecord) -> FoundSearch:
     items = tuple(
-        ResultItem(title=item.title, url=item.url, content=item.snippet, published=item.published)
+        ResultItem(
+            title=item.title,
+            url=item.url,
+            content=item.snippet,
+            published=item.published,
+            type="web" if item.meta is None else "kb",
+        )
         for item in record.items
     )
     return FoundSearch(

@@ -8,6 +8,7 @@ Every error that Refdesk raises on purpose.
     . EngineError          the engine refused, or its answer did not parse
     . EngineTimeout        the engine, or the whole search, ran out of time
     . SearchShed           the limiter was full and the queue time ran out, or memory is short
+  - EmbedderError          no vectors could be made of a text
   - DelegateError          an assistant or MCP tool that was to do a step did not
   - WireError              a client sent a body that its wire does not allow
   - UpstreamError          the model endpoint could not be reached, or its answer was cut
@@ -136,6 +137,10 @@ class EngineTimeout(EngineError):
 
 class SearchShed(SearchError):
     """The search was not started, because too much is going on already."""
+
+
+class EmbedderError(RefdeskError):
+    """No vectors could be made of a text.  The message says why, and what to do."""
 
 
 class DelegateError(RefdeskError):

@@ -295,7 +295,7 @@ async def test_named_engine(opened: OpenDesk) -> None:
         for name, told in (
             ("secnd", "did you mean 'second'?"),
             ("off", "is disabled"),
-            ("kb:handbook", "knowledge search ('kb:handbook') comes with a later release"),
+            ("kb:handbook", "no collection is called 'handbook'; known: none"),
             ("db:shop", "database search ('db:shop') comes with a later release"),
         ):
             refused = await search(desk, f"/v1/search/{name}")

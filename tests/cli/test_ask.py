@@ -164,7 +164,6 @@ def test_public_server(refdesk: Command, peer: Peer) -> None:
     [
         (("  ",), 2, "nothing to ask"),
         (("q", "--assistant", "a"), 2, "comes with a later release"),
-        (("q", "--collection", "c"), 2, "comes with a later release"),
         (("q", "--database", "d"), 2, "comes with a later release"),
         (("q", "--model", "large"), 1, "no model is called 'large'; known: small"),
         (("q", "--engine", "page"), 1, "did you mean 'pages'?"),
@@ -185,3 +184,18 @@ def test_no_models(refdesk: Command) -> None:
     ran = refdesk("ask", QUESTION, yaml="engines: {pages: {type: offline}}\n")
     assert ran.code == 1
     assert "no models are configured" in ran.err
+
+
+def test_collection(refdesk: Command, peer: Peer, folder: Path) -> None:
+    """`--collection` answers from its passages, and tells in which document each stands."""
+    (folder / "handbook.md").write_text("# Expenses\n\nEmployees claim expenses within 30 days.\n")
+    yaml = served(peer) + "collections: {handbook: {}}\n"
+    assert refdesk("kb", "add", "--collection", "handbook", "handbook.md", yaml=yaml).code == 0
+    answers(peer, "chat", "Within 30 days [ref_001].")
+    ran = refdesk("ask", "--collection", "handbook", "hello")
+    assert ran.code == 0, ran.err
+    assert "Employees claim expenses within 30 days." in json.dumps(asked(peer))
+    assert ran.out.splitlines()[-1] == "[1] Expenses  handbook.md › Expenses"
+    ended = refdesk("ask", "--collection", "handbok", "hello")
+    assert ended.code == 1
+    assert "known: handbook" in ended.err

@@ -15,6 +15,7 @@ from sqlalchemy import text
 from refdesk.errors import StoreError
 from refdesk.store import schema
 from refdesk.store.connection import Database
+from refdesk.store.graph import entity_id
 from refdesk.store.searches import numbered
 from refdesk.store.tables import SCHEMA, VERSION_TABLE, metadata
 
@@ -104,5 +105,10 @@ def test_old_file(revision: str, sqlite_place) -> None:
             assert search.references[0].index == 2
             assert search.references[0].meta == {"record_id": 7}
             assert (search.xml, search.prompt) == ("<references>", "Cite.")
+        if revision >= "0004":
+            (edge,) = store.graph.edges(
+                "handbook", [entity_id("handbook", name) for name in ("Ann", "Acme")]
+            )
+            assert edge.predicate == "leads"
         # The schema counts up where it left off.
         assert store.requests.newest() == logged.seq

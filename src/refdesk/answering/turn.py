@@ -39,6 +39,8 @@ class Asking:
     wire: str
     engine: str | None = None
     """The engine to ask first; naming one means to search in any case."""
+    collection: str | None = None
+    """Search here; the web is searched too only where an engine is named as well."""
     max_query_chars: int = 400
     identity: Mapping[str, Any] | None = None
 
@@ -82,16 +84,27 @@ class Turn:
         """Search, unless the question is sure to need none.  A failure is in the result."""
         asking = self._asking
         verdict = needs_search(asking.question)
-        if asking.engine is None and not verdict.need and verdict.confidence >= _SURE:
+        named = asking.engine is not None or asking.collection is not None
+        if not named and not verdict.need and verdict.confidence >= _SURE:
             self.skipped = verdict.reason
             return
         query = extract_query([asking.question], asking.max_query_chars)
         if not query.text:
             self.skipped = "nothing to search for"
             return
-        options: dict[str, Any] = {"engine": asking.engine, "source": "user"}
-        self.result = await self._searcher.web(query.text, identity=asking.identity, **options)
-        self.context = self._searcher.references(self.result)
+        requests: list[dict[str, Any]] = []
+        asked = {"query": query.text, "source": "user"}
+        if asking.collection is not None:
+            requests.append({**asked, "type": "kb", "collections": [asking.collection]})
+        if asking.engine is not None or not requests:
+            requests.append({**asked, "type": "web", "engine": asking.engine})
+        if len(requests) == 1:
+            results = [await self._searcher.search(requests[0], identity=asking.identity)]
+        else:
+            results = await self._searcher.all(requests, identity=asking.identity)
+        # What failed is told only where nothing else was found to answer from.
+        self.result = next((each for each in results if each.error is None), results[0])
+        self.context = self._searcher.references(results)
 
     async def answer(self) -> AsyncIterator[Piece]:
         """

@@ -11,14 +11,21 @@ import asyncio
 import time
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Final, Protocol
+from typing import TYPE_CHECKING, Any, Final, Protocol
 
 import msgspec
 import structlog
 
 from refdesk.api.bodies import Asked, read_search
 from refdesk.api.codex import max_chars, read_alpha, write_alpha
-from refdesk.errors import NoSuchReference, NotYours, StoreError, UnknownName, WireError
+from refdesk.errors import (
+    NoSuchReference,
+    NotYours,
+    RefdeskError,
+    StoreError,
+    UnknownName,
+    WireError,
+)
 from refdesk.gateway.app import Login
 from refdesk.gateway.client import Client, HeaderList, Receive, Scope, Send, header
 from refdesk.gateway.driver import CHARGED_KEY
@@ -26,6 +33,8 @@ from refdesk.gateway.headers import login_tokens
 from refdesk.gateway.log import Entry, RequestLog
 from refdesk.gateway.root import Mount
 from refdesk.ids import new_request_id
+from refdesk.kb.permission import may_read
+from refdesk.kb.showing import passage_json
 from refdesk.records import ReferenceBook
 from refdesk.search import Searcher
 from refdesk.search.emit import reference_json
@@ -33,7 +42,10 @@ from refdesk.search.references import reference_of
 from refdesk.types import Reference, SearchResult, WebAnswer
 from refdesk.wires.openai_error import error_body
 
-_LATER: Final = {"kb": "knowledge search", "db": "database search"}
+if TYPE_CHECKING:
+    from refdesk.kb.collection import Knowledge
+
+_KINDS: Final = {"kb": "knowledge search", "db": "database search"}
 _SNIPPET_CHARS: Final = 200
 _STATUS: Final = {
     "no_query": 400,
@@ -85,6 +97,10 @@ class Host(Protocol):
 
     def spent(self, key_id: str | None) -> str:
         """Return why a key may not search any more today, or an empty string."""
+        ...
+
+    async def knowledge(self) -> Knowledge:
+        """Return the knowledge service, opened when it is first needed."""
         ...
 
 
@@ -139,10 +155,10 @@ class SearchApi:
     def _target(self, name: str) -> tuple[str, str]:
         """Return the type of search that a path names, and its engine."""
         kind, colon, _ = name.partition(":")
-        if colon and kind in _LATER:
+        if colon and kind in _KINDS:
             if kind not in self.host.searcher.handlers.types():
                 raise WireError(
-                    f"{_LATER[kind]} ({name[:80]!r}) comes with a later release; name a web"
+                    f"{_KINDS[kind]} ({name[:80]!r}) comes with a later release; name a web"
                     " engine, or none",
                     status=404,
                     param="engine",
@@ -229,9 +245,8 @@ class _Call:
                         "total": len(found),
                     }
                 else:
-                    shown = _reference(
-                        await book.one(request_id, index, owner=key_id, shared=shared)
-                    )
+                    one = await book.one(request_id, index, owner=key_id, shared=shared)
+                    shown = _reference(one) | await self._opened(one)
             except NoSuchReference as exc:
                 raise WireError(str(exc), status=404) from None
             except NotYours as exc:
@@ -246,10 +261,51 @@ class _Call:
 
         await self._guarded(answer)
 
+    async def _check_collections(self, asked: Asked) -> None:
+        """Raise WireError (404) for a collection that is not there, or not there for the caller."""
+        wanted = {
+            name
+            for request in asked.requests
+            if request.get("type") == "kb"
+            for name in request.get("collections") or ()
+        }
+        if not wanted:
+            return
+        host = self._api.host
+        claims = host.claims(self._entry.key_id)
+        listed = await (await host.knowledge()).list()
+        known = [each.name for each in listed if may_read(each.permission, claims)]
+        for name in wanted:
+            if name not in known:
+                fault = UnknownName("collection", name[:80], known)
+                raise WireError(str(fault), status=404, param="engine")
+
+    async def _opened(self, reference: Reference) -> dict[str, Any]:
+        """Return where a passage stands, and what is around it, as its document is now."""
+        place = reference.meta.get("metadata") or {}
+        chunk, collection = place.get("chunk_id"), reference.meta.get("collection")
+        if reference.type != "kb" or not isinstance(chunk, str) or not isinstance(collection, str):
+            return {}
+        host = self._api.host
+        try:
+            knowledge = await host.knowledge()
+            permission = (await knowledge.show(collection)).permission
+            found = None
+            if may_read(permission, host.claims(self._entry.key_id)):
+                found = await passage_json(knowledge, collection, chunk)
+        except RefdeskError as exc:
+            _log.info("a passage could not be opened", error=str(exc))
+            found = None
+        if found is None:
+            why = "the passage's document was updated or removed since, or is not yours to read"
+            return {"opened": None, "notices": [why]}
+        return {"opened": found}
+
     async def _results(self, asked: Asked) -> list[SearchResult]:
         entry, host = self._entry, self._api.host
         if not asked.requests:
             return []
+        await self._check_collections(asked)
         if spent := host.spent(entry.key_id):
             raise WireError(spent, status=429)
         CHARGED_KEY.set(entry.key_id)

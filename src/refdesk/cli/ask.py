@@ -38,7 +38,7 @@ def ask(
         str | None, typer.Option(help="Let this assistant answer.", show_default=False)
     ] = None,
     collection: Annotated[
-        str | None, typer.Option(help="Look in this collection too.", show_default=False)
+        str | None, typer.Option(help="Answer from this collection.", show_default=False)
     ] = None,
     database: Annotated[
         str | None, typer.Option(help="Look in this database too.", show_default=False)
@@ -55,7 +55,7 @@ def ask(
 
     No server is needed.  Exit status 1 if the model gave no whole answer, or the search failed.
     """
-    later = (("assistant", assistant), ("collection", collection), ("database", database))
+    later = (("assistant", assistant), ("database", database))
     for name, value in later:
         if value is not None:
             raise typer.BadParameter("comes with a later release", param_hint=f"--{name}")
@@ -70,7 +70,7 @@ def ask(
     logs.set_up(level="ERROR")
     store = _open(loaded.config)
     try:
-        wishes = _Wishes(question.strip(), model, engine, who, json)
+        wishes = _Wishes(question.strip(), model, engine, collection, who, json)
         code = asyncio.run(_answer(loaded.config, store, wishes))
     finally:
         store.close()
@@ -82,6 +82,7 @@ class _Wishes:
     question: str
     model: str | None
     engine: str | None
+    collection: str | None
     identity: dict[str, Any] | None
     json: bool
 
@@ -125,6 +126,7 @@ async def _answer(config: Config, store: Store, wishes: _Wishes) -> int:
                 model=name,
                 wire=wire,
                 engine=wishes.engine,
+                collection=wishes.collection,
                 max_query_chars=config.gateway.search.max_query_chars,
                 identity=wishes.identity,
             ),
@@ -229,7 +231,20 @@ def _list(title: str, references: Sequence[Reference]) -> None:
             line.append("  ").append(
                 printable(reference.url), Style(color="blue", link=reference.url)
             )
+        for place in (_place(reference),) if reference.type == "kb" else ():
+            line.append(f"  {printable(place)}", Style(dim=True))
         out().print(line)
+
+
+def _place(reference: Reference) -> str:
+    """Return where in which document a passage stands."""
+    meta = reference.meta.get("metadata")
+    known = meta if isinstance(meta, dict) else dict(reference.meta)
+    parts = [str(known.get("filename") or known.get("key") or "")]
+    if known.get("page"):
+        parts.append(f"page {known['page']}")
+    parts += [str(each) for each in known.get("heading") or ()]
+    return " › ".join(part for part in parts if part)
 
 
 def _object(turn: Turn, wishes: _Wishes, model: str, wire: str, error: str) -> dict[str, Any]:

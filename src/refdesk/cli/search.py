@@ -186,6 +186,11 @@ def _run(
 
 def _check_handlers(searcher: Searcher, kinds: list[str]) -> None:
     for kind in kinds:
+        if kind == "kb" and kind not in searcher.handlers.types():
+            raise typer.BadParameter(
+                "there are no collections yet; `refdesk kb create NAME` makes one",
+                param_hint="--collection",
+            )
         if kind not in searcher.handlers.types():
             raise typer.BadParameter(
                 f"{kind!r} ({_KINDS[kind]}) comes with a later release; use web",

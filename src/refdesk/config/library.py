@@ -142,23 +142,30 @@ def _named(value: Any) -> Any:
     return {"type": value} if isinstance(value, str) else value
 
 
-Embedder = Annotated[
-    EmbedderEntry,
-    BeforeValidator(_named),
-    WithJsonSchema(
-        {
-            "anyOf": [
-                {"type": "string"},
-                {
-                    "type": "object",
-                    "properties": {"type": {"type": "string"}},
-                    "required": ["type"],
-                    "additionalProperties": True,
-                },
-            ]
-        }
-    ),
-]
+_NAME_OR_TYPED = WithJsonSchema(
+    {
+        "anyOf": [
+            {"type": "string"},
+            {
+                "type": "object",
+                "properties": {"type": {"type": "string"}},
+                "required": ["type"],
+                "additionalProperties": True,
+            },
+        ]
+    }
+)
+
+Embedder = Annotated[EmbedderEntry, BeforeValidator(_named), _NAME_OR_TYPED]
+
+
+class VectorStoreEntry(OpenSection):
+    """Where vectors are kept.  Every key but ``type`` belongs to the plugin; a bare name is it."""
+
+    type: Text = Field(description="A vector store plugin: `lance`, `milvus`.")
+
+
+VectorStore = Annotated[VectorStoreEntry, BeforeValidator(_named), _NAME_OR_TYPED]
 
 
 class CollectionEntry(Section):
@@ -170,6 +177,16 @@ class CollectionEntry(Section):
     )
     language: Text = Field(default="auto", description="The language of its texts, or `auto`.")
     graph: Flag = Field(default=False, description="Whether entities and relations are kept.")
+    extractor: Text = Field(
+        default="builtin",
+        description=(
+            "Who finds entities: `builtin` (names by their form), an assistant's id, or "
+            "`mcp:<server>.<tool>`."
+        ),
+    )
+    entity_types: tuple[Text, ...] = Field(
+        default=(), description="What a model looks for; unset: persons, organizations, …"
+    )
     chunk_chars: Positive = Field(default=1000, description="How long a chunk is, in characters.")
     permission: Any = Field(default=None, description="Who may read it; unset: everyone.")
 

@@ -35,6 +35,8 @@ from refdesk.config.library import (
     LibrarySection,
     McpServerEntry,
     UsesSection,
+    VectorStore,
+    VectorStoreEntry,
 )
 from refdesk.config.references import find_faults
 from refdesk.config.secrets import StoreKeys, default_key
@@ -275,6 +277,13 @@ class Config(Section):
     uses: UsesSection = Field(default=UsesSection(), description="Who does which step.")
     collections: dict[Text, CollectionEntry] = Field(
         default_factory=dict, description="Knowledge collections by name."
+    )
+    vectors: VectorStore = Field(
+        default_factory=lambda: VectorStoreEntry(type="lance"),
+        description=(
+            "Where the vectors of all collections are kept: `lance`, in `data_dir`, or a mapping "
+            "such as `{type: milvus, url, token}`."
+        ),
     )
     databases: dict[Text, DatabaseEntry] = Field(
         default_factory=dict, description="Databases by name."

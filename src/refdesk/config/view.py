@@ -70,4 +70,6 @@ def _named_secret(at: Path) -> bool:
     """Whether the names on the way tell of a secret; the schema's own are SecretStr already."""
     if at[:1] == ("engines",):
         return any(is_secret_name(key) or key in ("headers", "cookies") for key in at[2:])
+    if at[:1] == ("vectors",):
+        return any(is_secret_name(key) for key in at[1:])
     return at[:1] == ("collections",) and any(is_secret_name(key) for key in at[2:])

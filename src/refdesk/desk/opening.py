@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from refdesk.config import Config, load
 from refdesk.errors import StoreError
 from refdesk.fetch import Fetcher
-from refdesk.search import Recorder, Searcher, WebHandler
+from refdesk.search import Handler, Recorder, Searcher, WebHandler
 from refdesk.search.delegate import Delegates
 from refdesk.types import Attempt
 from refdesk.uses import SearchUses
@@ -25,6 +25,7 @@ from refdesk.web.health import Health
 from refdesk.web.limiter import Limiter
 
 if TYPE_CHECKING:
+    from refdesk.kb.opening import KnowledgeBase
     from refdesk.records import ReferenceBook
     from refdesk.store import Store
 
@@ -38,6 +39,8 @@ class Opened:
 
     searcher: Searcher
     book: ReferenceBook | None
+    knowledge: KnowledgeBase | None = None
+    """Documents, where there is a store or a collection is configured."""
 
 
 def read_source(source: Source) -> tuple[Config, bool]:
@@ -101,15 +104,53 @@ async def open_desk(
         from refdesk.records import ReferenceBook, StoreRecorder
 
         recorder, book = StoreRecorder(store, keep_queries=lambda: keep), ReferenceBook(store)
+    delegates = delegates_of(config, stack)
+    handlers: list[Handler] = [WebHandler(web, names=lambda: web.engines)]
+    if (base := await _knowledge(config, stack, store, delegates)) is not None:
+        handlers = _with_knowledge(config, web, base)
     searcher = Searcher(
         library_section(config),
-        handlers=[WebHandler(web, names=lambda: web.engines)],
+        handlers=handlers,
         uses=uses,
-        delegates=_delegates(config, stack),
+        delegates=delegates,
         recorder=recorder,
         keep_queries=keep,
     )
-    return Opened(searcher=searcher, book=book)
+    return Opened(searcher=searcher, book=book, knowledge=base)
+
+
+async def _knowledge(
+    config: Config, stack: AsyncExitStack, store: Store | None, delegates: Delegates
+) -> KnowledgeBase | None:
+    """Return what knows of documents; None where there is neither a store nor a collection."""
+    if store is None:
+        if not config.collections:
+            return None
+        # Documents are kept in the store, also by a desk that keeps no records of searches.
+        store = await open_records(config, stack)
+    # Imported here: a desk without a store has no need of a database.
+    from refdesk.kb.opening import KnowledgeBase
+    from refdesk.search.entities import extractors
+
+    base = KnowledgeBase(config, store, extractors=extractors(delegates))
+    stack.push_async_callback(base.aclose)
+    return base
+
+
+def _with_knowledge(config: Config, web: WebSearch, base: KnowledgeBase) -> list[Handler]:
+    from refdesk.kb.opening import KnowledgeSearch
+    from refdesk.search.aimed import AimedSearch
+
+    bounds = config.gateway.search
+    kb = KnowledgeSearch(base)
+    aimed = AimedSearch(
+        web,
+        kb,
+        default=lambda: bounds.default_engine,
+        within_s=lambda: bounds.budget_ms / 1000,
+        pages=lambda: bounds.pages_per_query,
+    )
+    return [WebHandler(aimed, names=lambda: web.engines), kb]
 
 
 def _web_search(
@@ -148,7 +189,8 @@ def _web_search(
     )
 
 
-def _delegates(config: Config, stack: AsyncExitStack) -> Delegates:
+def delegates_of(config: Config, stack: AsyncExitStack) -> Delegates:
+    """Return who can be left a step of a search, until the stack ends."""
     if not config.mcp_servers:
         return Delegates()
     from refdesk.mcp_client import McpServers

@@ -32,6 +32,20 @@ _VALUE: Final = re.compile(r"[\t\x20-\x7e\x80-\xff]*\Z")
 _HOST: Final = re.compile(r"[a-z0-9.:_-]{1,253}\Z")
 
 
+class Redirected(EngineError):
+    """
+    The answer was a redirect.
+
+    Args:
+        message: Says where to, as far as the host.
+        location: The address as the server wrote it, to be checked like any other; None without.
+    """
+
+    def __init__(self, message: str, *, location: str | None) -> None:
+        super().__init__(message, outcome="upstream_down")
+        self.location = location
+
+
 class Fetcher:
     """
     Calls to places outside, each of them bounded in time and size.
@@ -66,8 +80,8 @@ class Fetcher:
 
         Raises:
             EngineError: There is no usable answer.  ``outcome`` says why: timeout, unreachable,
-                too_large, parse_error, blocked, upstream_down (a redirect), bad_request.  The
-                message names the host, and neither path, query nor headers.
+                too_large, parse_error, blocked, upstream_down, bad_request; a redirect is a
+                `Redirected`.  The message names the host, and neither path, query nor headers.
         """
         origin, head = _prepare(request)
         try:
@@ -166,11 +180,12 @@ def _prepare(request: HttpRequest) -> tuple[Origin, bytes]:
 
 async def _read(origin: Origin, request: HttpRequest, reply: Reply, max_bytes: int) -> HttpResponse:
     if reply.status in _REDIRECTS:
-        raise EngineError(
+        location = reply.header(b"location")
+        raise Redirected(
             f"{origin.host} answered {reply.status}, a redirect to "
             f"{_target_host(request.url, reply)}; redirects are not followed: set its address to "
             "the place it moved to",
-            outcome="upstream_down",
+            location=location.decode("latin-1") if location else None,
         )
     try:
         encodings = [value for name, value in reply.headers if name == b"content-encoding"]

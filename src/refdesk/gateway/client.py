@@ -93,8 +93,23 @@ class Client:
         self.unread = True
         """The body, or some of it, is still to come."""
 
-    async def read_body(self, headers: HeaderList) -> bytes:
-        """Return the whole body, or raise WireError: too large, too slow, or encoded."""
+    async def read_body(
+        self,
+        headers: HeaderList,
+        *,
+        max_bytes: int | None = None,
+        timeout_s: float | None = None,
+    ) -> bytes:
+        """
+        Return the whole body, or raise WireError: too large, too slow, or encoded.
+
+        Args:
+            headers: Of the request.
+            max_bytes: Instead of `MAX_BODY_BYTES`.
+            timeout_s: Instead of `BODY_TIMEOUT_S`.
+        """
+        max_bytes = MAX_BODY_BYTES if max_bytes is None else max_bytes
+        timeout_s = BODY_TIMEOUT_S if timeout_s is None else timeout_s
         declared: int | None = None
         size = sum(map(len, chain.from_iterable(headers)))
         for name, value in headers:
@@ -118,37 +133,37 @@ class Client:
                 f"lines and {MAX_HEADER_BYTES} bytes",
                 status=431,
             )
-        if declared is not None and declared > MAX_BODY_BYTES:
-            raise _too_large(declared)
+        if declared is not None and declared > max_bytes:
+            raise _too_large(declared, max_bytes)
         message = await self._receive()
         body: bytes = message.get("body", b"")
         if not message.get("more_body"):
             self._check_gone(message)
             self.unread = False
-            if len(body) > MAX_BODY_BYTES:
-                raise _too_large(len(body))
+            if len(body) > max_bytes:
+                raise _too_large(len(body), max_bytes)
             return body
-        return await self._read_rest(body)
+        return await self._read_rest(body, max_bytes, timeout_s)
 
-    async def _read_rest(self, first: bytes) -> bytes:
+    async def _read_rest(self, first: bytes, max_bytes: int, timeout_s: float) -> bytes:
         parts = [first]
         size = len(first)
         try:
-            async with asyncio.timeout(BODY_TIMEOUT_S):
+            async with asyncio.timeout(timeout_s):
                 while True:
                     message = await self._receive()
                     self._check_gone(message)
                     part = message.get("body", b"")
                     self.unread = bool(message.get("more_body"))
                     size += len(part)
-                    if size > MAX_BODY_BYTES:
-                        raise _too_large(size)
+                    if size > max_bytes:
+                        raise _too_large(size, max_bytes)
                     parts.append(part)
                     if not self.unread:
                         return b"".join(parts)
         except TimeoutError:
             raise WireError(
-                f"the body did not arrive within {BODY_TIMEOUT_S:.0f} s", status=408
+                f"the body did not arrive within {timeout_s:.0f} s", status=408
             ) from None
 
     def _check_gone(self, message: MutableMapping[str, Any]) -> None:
@@ -276,7 +291,5 @@ def header(name: str, value: str) -> tuple[bytes, bytes]:
     return name.encode("latin-1"), clean(value.encode("latin-1", "replace"))
 
 
-def _too_large(size: int) -> WireError:
-    return WireError(
-        f"the body has {size} bytes or more; the limit is {MAX_BODY_BYTES}", status=413
-    )
+def _too_large(size: int, limit: int) -> WireError:
+    return WireError(f"the body has {size} bytes or more; the limit is {limit}", status=413)

@@ -17,6 +17,7 @@ from refdesk.types import ResultItem
 
 _TITLE_CHARS: Final = 200
 _DATE_CHARS: Final = 40
+_PASSAGE_CHARS: Final = 2_000
 
 _OPENING: Final = (
     "These are web search results that were looked up for the user's message above. Use them "
@@ -81,7 +82,9 @@ def render(
 
 def _row(number: int, item: ResultItem, max_snippet_chars: int) -> str:
     date = f"\nDate: {one_line(item.published, _DATE_CHARS)}" if item.published else ""
-    snippet = one_line(item.content, max_snippet_chars)
+    # A passage is what was looked for, whole; a snippet only says what its page is about.
+    limit = max_snippet_chars if item.type == "web" else max(max_snippet_chars, _PASSAGE_CHARS)
+    snippet = one_line(item.content, limit)
     return (
         f"[{number}] {one_line(item.title, _TITLE_CHARS)}\nURL: {escape(item.url)}{date}"
         + (f"\n{snippet}" if snippet else "")

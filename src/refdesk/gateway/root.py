@@ -33,7 +33,7 @@ _JSON: Final = b"application/json"
 class Mount:
     """A path beside the model routes, answered by somebody else."""
 
-    method: Literal["GET", "POST"]
+    method: Literal["GET", "POST", "DELETE"]
     path: str
     """One that ends in a slash stands for all that begin with it."""
     handler: Handler
@@ -77,10 +77,11 @@ class Root:
             "/v1/models": self._models,
             "/models": self._models,
         }
+        self._deletes: dict[str, Handler] = {}
+        tables = {"GET": self._gets, "POST": self._posts, "DELETE": self._deletes}
         for mount in mounts:
             if not mount.path.endswith("/"):
-                table = self._posts if mount.method == "POST" else self._gets
-                table[mount.path] = mount.handler
+                tables[mount.method][mount.path] = mount.handler
         self._below = [mount for mount in mounts if mount.path.endswith("/")]
         self._served = ", ".join([MODEL_ROUTES, *(mount.shown for mount in mounts if mount.shown)])
 
@@ -99,6 +100,8 @@ class Root:
             if handler is None and path.startswith(("/v1/models/", "/models/")):
                 handler = self._model
             handler = handler or self._find_below("GET", path)
+        elif method == "DELETE":
+            handler = self._deletes.get(path) or self._find_below("DELETE", path)
         else:
             handler = None
         await (handler or self._unknown)(scope, receive, send)
@@ -183,7 +186,11 @@ class Root:
         path, method = scope["path"], scope["method"]
         known = [
             allowed
-            for allowed, table in (("POST", self._posts), ("GET", self._gets))
+            for allowed, table in (
+                ("POST", self._posts),
+                ("GET", self._gets),
+                ("DELETE", self._deletes),
+            )
             if path in table or self._find_below(allowed, path)
         ]
         if known:

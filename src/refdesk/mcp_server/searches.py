@@ -69,6 +69,11 @@ class Searches:
         """Whether there is anything to search of this type."""
         return kind in self._host.searcher.handlers.types()
 
+    @property
+    def chosen(self) -> tuple[str, ...]:
+        """The collections that are searched where a call names none."""
+        return self._host.searcher.config.kb.collections
+
     async def search(
         self, request: Mapping[str, Any], *, request_id: str, key_id: str | None
     ) -> SearchResult:

@@ -39,7 +39,10 @@ CALLER: Final = "refdesk.caller"
 
 _NOT_CONFIGURED: Final[dict[SearchType, str]] = {
     "web": "there is no search engine here; the operator adds one under `engines`",
-    "kb": "no documents are kept here; the operator adds a collection under `collections`",
+    "kb": (
+        "name some of its collections, or the operator adds a collection under `collections` and"
+        " names it in search.kb.collections"
+    ),
     "db": "no database is connected here; the operator adds one under `databases`",
 }
 
@@ -101,6 +104,8 @@ async def _search(
     result = await searches.search(request, request_id=request_id, key_id=key_id)
     if result.error is not None:
         return _failed(result.error)
+    if kind == "kb" and not result.items and not (arguments.get("collections") or searches.chosen):
+        return _failed(f"no collection was named, so nothing was searched; {_NOT_CONFIGURED[kind]}")
     return _done(write_result(result), result_json(result))
 
 

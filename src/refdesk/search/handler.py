@@ -25,6 +25,8 @@ ProgressSender = Callable[[Message], Awaitable[object] | object]
 
 ROWS_PER_PAGE: Final = 10
 MAX_WEB_LIMIT: Final = 100
+AIMED: Final = ("kb:", "db:")
+"""What an engine's name starts with where it is a collection or a database."""
 
 
 def _no_node() -> TraceNode:
@@ -125,10 +127,11 @@ class WebHandler:
             UnknownName: The request names an engine that there is not: another one's results would
                 not be what was asked for.
         """
-        if request.engine is not None and self._names is not None:
+        engine = request.engine
+        if engine is not None and self._names is not None and not engine.startswith(AIMED):
             names = self._names()
-            if request.engine not in names:
-                raise UnknownName("engine", request.engine[:80], names)
+            if engine not in names:
+                raise UnknownName("engine", engine[:80], names)
         limit = request.limit or ROWS_PER_PAGE
         notices: tuple[str, ...] = ()
         if limit > MAX_WEB_LIMIT:

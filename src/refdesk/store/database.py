@@ -22,8 +22,11 @@ from sqlalchemy.exc import DatabaseError
 from refdesk.errors import StoreError
 from refdesk.store.connection import BUSY_TIMEOUT_S, Database
 from refdesk.store.files import check_sqlite, damaged, make_file, make_folder, read_or_make_key
+from refdesk.store.graph import Graph
+from refdesk.store.jobs import Jobs
 from refdesk.store.keyring import KeyRing
 from refdesk.store.keys import ClientKeys
+from refdesk.store.knowledge import KnowledgeStore
 from refdesk.store.ledger import Ledger
 from refdesk.store.locks import ServerLock, turn
 from refdesk.store.requests import RequestLog
@@ -67,6 +70,9 @@ class Store:
         """The schema that was found on opening; None if there was no database yet."""
         self.requests = RequestLog(database)
         self.searches = Searches(database)
+        self.graph = Graph(database)
+        self.knowledge = KnowledgeStore(database, now=now)
+        self.jobs = Jobs(database, now=now)
         self.settings = Settings(database, sealer, now=now)
         self.keys = ClientKeys(database, now=now)
         self.ledger = Ledger(database, now=now)

@@ -35,6 +35,8 @@ class SearchItem:
     url: str
     snippet: str = ""
     published: str | None = None
+    meta: Mapping[str, Any] | None = None
+    """Of a passage of a collection: what its reference is opened by; None for a web page."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -118,11 +120,11 @@ def numbered(records: Iterable[SearchRecord]) -> list[Reference]:
 
 
 def _reference(index: int, item: SearchItem, record: SearchRecord) -> Reference:
-    meta = {"engine": record.engine, "published": item.published}
+    meta = {"engine": record.engine, "published": item.published, **(item.meta or {})}
     return Reference(
         id=f"ref_{index:03d}",
         index=index,
-        type="web",
+        type="web" if item.meta is None else "kb",
         source="auto",
         weight=_GATEWAY_WEIGHT,
         score=None,

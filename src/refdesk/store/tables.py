@@ -27,7 +27,7 @@ from sqlalchemy import (
 )
 from sqlalchemy.types import TypeDecorator
 
-SCHEMA: Final = "0002"
+SCHEMA: Final = "0004"
 """The newest revision under ``migrations/versions``."""
 
 VERSION_TABLE: Final = "refdesk_schema"
@@ -218,4 +218,138 @@ client_keys = Table(
     Column("created", UtcTime, nullable=False),
     Column("expires", UtcTime),
     Column("revoked", UtcTime),
+)
+
+# Graphs of collections: facts belong to the passage that says them, and leave with its document.
+
+graph_entities = Table(
+    "graph_entities",
+    metadata,
+    Column("id", Text, primary_key=True),
+    Column("collection", CleanText, nullable=False),
+    Column("folded", CleanText, nullable=False),
+    Column("name", CleanText, nullable=False),
+    Column("type", CleanText, nullable=False),
+    Column("description", CleanText, nullable=False),
+    Index("ix_graph_entities_collection", "collection"),
+)
+
+graph_mentions = Table(
+    "graph_mentions",
+    metadata,
+    Column("entity", Text, primary_key=True),
+    Column("chunk_id", Text, primary_key=True),
+    Column("collection", CleanText, nullable=False),
+    Column("document_id", Text, nullable=False),
+    Index("ix_graph_mentions_document", "collection", "document_id"),
+)
+
+graph_relations = Table(
+    "graph_relations",
+    metadata,
+    Column("subject", Text, primary_key=True),
+    Column("predicate", CleanText, primary_key=True),
+    Column("object", Text, primary_key=True),
+    Column("chunk_id", Text, primary_key=True),
+    Column("collection", CleanText, nullable=False),
+    Column("document_id", Text, nullable=False),
+    Index("ix_graph_relations_object", "object"),
+    Index("ix_graph_relations_document", "collection", "document_id"),
+)
+
+graph_documents = Table(
+    "graph_documents",
+    metadata,
+    Column("collection", CleanText, primary_key=True),
+    Column("document_id", Text, primary_key=True),
+    # Which revision of the document the graph knows; one that it does not is read again.
+    Column("revision", Text, nullable=False),
+)
+
+kb_collections = Table(
+    "kb_collections",
+    metadata,
+    Column("name", CleanText, primary_key=True),
+    Column("embedder", Json, nullable=False),
+    Column("embedder_id", CleanText),
+    Column("dimension", Integer),
+    Column("language", CleanText, nullable=False),
+    Column("graph", Boolean, nullable=False),
+    Column("chunk_chars", Integer, nullable=False),
+    Column("permission", Json),
+    Column("index", CleanText, nullable=False, unique=True),
+    Column("created", UtcTime, nullable=False),
+)
+
+kb_documents = Table(
+    "kb_documents",
+    metadata,
+    Column("id", CleanText, primary_key=True),
+    Column("collection", CleanText, nullable=False),
+    Column("key", CleanText, nullable=False),
+    Column("kind", CleanText, nullable=False),
+    Column("revision", CleanText, nullable=False, unique=True),
+    Column("content_hash", Text, nullable=False),
+    Column("status", Text, nullable=False),
+    Column("title", CleanText, nullable=False),
+    Column("mime", CleanText, nullable=False),
+    Column("pages", Integer),
+    Column("characters", BigInteger, nullable=False),
+    Column("chunks", Integer, nullable=False),
+    Column("metadata", Json, nullable=False),
+    Column("report", Json, nullable=False),
+    Column("updated", UtcTime, nullable=False),
+    Index("ux_kb_documents_key", "collection", "key", unique=True),
+)
+
+kb_chunks = Table(
+    "kb_chunks",
+    metadata,
+    Column("id", CleanText, primary_key=True),
+    Column("document_id", CleanText, nullable=False),
+    Column("ordinal", Integer, nullable=False),
+    Column("text", CleanText, nullable=False),
+    Column("index_text", CleanText, nullable=False),
+    Column("page", Integer),
+    Column("heading", Json, nullable=False),
+    Column("start", BigInteger, nullable=False),
+    Column("end", BigInteger, nullable=False),
+    Index("ux_kb_chunks_place", "document_id", "ordinal", unique=True),
+)
+
+# The text that was read, in pieces, so that a passage's surroundings cost as little as it does.
+kb_texts = Table(
+    "kb_texts",
+    metadata,
+    Column("document_id", CleanText, primary_key=True),
+    Column("start", BigInteger, primary_key=True, autoincrement=False),
+    Column("text", CleanText, nullable=False),
+)
+
+# What is to be taken in, and by whom it is being: at most one for a key.  Done, it is deleted.
+kb_jobs = Table(
+    "kb_jobs",
+    metadata,
+    Column("id", CleanText, primary_key=True),
+    Column("collection", CleanText, nullable=False),
+    Column("key", CleanText, nullable=False),
+    Column("kind", CleanText, nullable=False),
+    Column("metadata", Json, nullable=False),
+    Column("upload", CleanText),
+    Column("owner", CleanText),
+    Column("lease_until", UtcTime),
+    Column("attempts", Integer, nullable=False),
+    Column("created", UtcTime, nullable=False),
+    Index("ux_kb_jobs_key", "collection", "key", unique=True),
+)
+
+# What a vector store may hold that is in no document: a revision being written, or one that is
+# over.  It is written down before, and struck out after, so that whoever dies leaves no orphan.
+kb_leftovers = Table(
+    "kb_leftovers",
+    metadata,
+    Column("index", CleanText, primary_key=True),
+    # Empty: the whole index.
+    Column("revision", CleanText, primary_key=True),
+    Column("job", CleanText),
 )

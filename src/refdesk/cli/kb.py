@@ -1,0 +1,510 @@
+"""``refdesk kb``: collections, the documents in them, and what is found there."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from contextlib import AsyncExitStack
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Final, TypeVar
+
+import typer
+
+from refdesk.cli.options import ConfigOption, IdentityOption, JsonOption, config_path, read_identity
+from refdesk.cli.output import FAILURE, out, print_json, say
+
+if TYPE_CHECKING:
+    from refdesk.config import Config
+    from refdesk.kb.collection import Added, Knowledge
+    from refdesk.store.passages import Collection, Document
+    from refdesk.types import ResultItem, SearchResult
+
+app = typer.Typer(
+    add_completion=False,
+    no_args_is_help=True,
+    help="Put documents into collections, and find passages in them.",
+)
+
+T = TypeVar("T")
+
+STDIN: Final = "-"
+_MOST: Final = 100
+_SNIPPET_CHARS: Final = 300
+_BAD: Final = frozenset({"failed", "empty"})
+
+CollectionOption = Annotated[
+    str | None, typer.Option("--collection", help="The collection.", show_default=False)
+]
+NameArgument = Annotated[
+    str | None, typer.Argument(metavar="[NAME]", help="The collection.", show_default=False)
+]
+EmbedderOption = Annotated[
+    str | None,
+    typer.Option(
+        help='minilm, e5, or JSON: {"type": "openai", "base_url": …, "model": …, '
+        '"api_key": "${env:NAME}"}.',
+        show_default=False,
+    ),
+]
+MetadataOption = Annotated[
+    str | None,
+    typer.Option(
+        help='Values that searches can filter by, as JSON: {"team": "sales"}.', show_default=False
+    ),
+]
+
+
+@app.command()
+def create(
+    name: Annotated[str, typer.Argument(help="What to call it.", show_default=False)],
+    embedder: EmbedderOption = None,
+    language: Annotated[str, typer.Option(help="ISO 639-1, such as en or zh, or auto.")] = "auto",
+    graph: Annotated[
+        bool, typer.Option("--graph", help="Keep what its passages name, and how it is linked.")
+    ] = False,
+    chunk_chars: Annotated[int, typer.Option(min=1, help="How long a chunk is.")] = 1000,
+    permission: Annotated[
+        str | None, typer.Option(help="Who may read it, as JSON.", show_default="everyone")
+    ] = None,
+    config: ConfigOption = None,
+    json: JsonOption = False,
+) -> None:
+    """Make a collection.  One with documents keeps its embedder until `kb reindex`."""
+    from refdesk.store.passages import Collection
+
+    made = Collection(
+        name=_named(name),
+        embedder=_embedder(embedder) or {"type": "minilm"},
+        language=language,
+        graph=graph,
+        chunk_chars=chunk_chars,
+        permission=_json(permission, "--permission") if permission is not None else None,
+    )
+    shown = _run(config, lambda knowledge: knowledge.create(made))
+    if json:
+        print_json(_collection(shown))
+    else:
+        say(
+            f"the collection {shown.name!r} is there; add documents with "
+            f"`refdesk kb add --collection {shown.name} PATH…`"
+        )
+
+
+@app.command()
+def add(
+    sources: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="PATH…",
+            help="Files, folders, URLs, or - for standard input.",
+            show_default=False,
+        ),
+    ],
+    collection: CollectionOption = None,
+    name: Annotated[
+        str | None,
+        typer.Option(help="The file name of standard input: notes.md.", show_default="stdin.txt"),
+    ] = None,
+    metadata: MetadataOption = None,
+    config: ConfigOption = None,
+    json: JsonOption = False,
+) -> None:
+    """
+    Add documents; what changed since it was added is read again, and the rest is no work.
+
+    Exit status 1 if any document could not be read, or has no text.
+    """
+    where = _needed(collection)
+    values = _object(metadata, "--metadata")
+    if name is not None and STDIN not in sources:
+        raise typer.BadParameter("it names standard input; add - too", param_hint="--name")
+
+    async def work(knowledge: Knowledge) -> list[Added]:
+        from refdesk.cli._ingesting import Bar
+
+        added: list[Added] = []
+        paths = [source for source in sources if source != STDIN]
+        with Bar(quiet=json) as bar:
+            if STDIN in sources:
+                body = await asyncio.to_thread(sys.stdin.buffer.read)
+                added.append(
+                    await knowledge.upload(where, name or "stdin.txt", body, metadata=values)
+                )
+            if paths:
+                added += await knowledge.add(where, paths, metadata=values, progress=bar.update)
+        return added
+
+    added = _run(config, work)
+    if json:
+        print_json([_added(each) for each in added])
+    else:
+        _tell_added(added, where)
+    if any(each.outcome in _BAD for each in added):
+        raise typer.Exit(FAILURE)
+
+
+@app.command("list")
+def list_(config: ConfigOption = None, json: JsonOption = False) -> None:
+    """List the collections."""
+
+    async def work(knowledge: Knowledge) -> list[tuple[Collection, Sequence[Document]]]:
+        return [(each, await knowledge.documents(each.name)) for each in await knowledge.list()]
+
+    listed = _run(config, work)
+    if json:
+        print_json([_collection(each, documents) for each, documents in listed])
+        return
+    if not listed:
+        say("there are no collections; `refdesk kb create NAME` makes one")
+        return
+    from refdesk.cli._table import print_columns
+
+    print_columns(
+        ("NAME", "DOCUMENTS", "CHUNKS", "EMBEDDER", "LANGUAGE", "GRAPH"),
+        [
+            (
+                each.name,
+                _ready(documents),
+                str(sum(document.chunks for document in documents)),
+                str(each.embedder.get("type", "?")),
+                each.language,
+                "yes" if each.graph else "no",
+            )
+            for each, documents in listed
+        ],
+    )
+
+
+@app.command()
+def show(
+    name: NameArgument = None,
+    collection: CollectionOption = None,
+    config: ConfigOption = None,
+    json: JsonOption = False,
+) -> None:
+    """Show a collection and its documents."""
+    where = _needed(name or collection)
+
+    async def work(knowledge: Knowledge) -> tuple[Collection, Sequence[Document]]:
+        return await knowledge.show(where), await knowledge.documents(where)
+
+    found, documents = _run(config, work)
+    if json:
+        shown = _collection(found, documents)
+        print_json(shown | {"documents": [_document(each) for each in documents]})
+        return
+    from refdesk.cli._table import print_columns
+
+    for key, value in _collection(found, documents).items():
+        if value not in (None, "", {}):
+            print(f"{key}: {value}")
+    print_columns(
+        ("DOCUMENT", "STATUS", "PAGES", "CHUNKS", "CHARACTERS", "FROM"),
+        [
+            (
+                each.id,
+                each.status,
+                "-" if each.pages is None else str(each.pages),
+                str(each.chunks),
+                str(each.characters),
+                each.key,
+            )
+            for each in documents
+        ],
+    )
+
+
+@app.command()
+def search(
+    question: Annotated[str, typer.Argument(help="What to look for.", show_default=False)],
+    collection: Annotated[
+        list[str] | None,
+        typer.Option(help="Look in this collection; may be repeated.", show_default=False),
+    ] = None,
+    limit: Annotated[int, typer.Option(min=1, max=_MOST, help="The most passages.")] = 10,
+    threshold: Annotated[
+        float | None,
+        typer.Option(min=0, max=1, help="Leave out what scores less.", show_default="no cut"),
+    ] = None,
+    graph: Annotated[
+        bool | None, typer.Option("--graph/--no-graph", help="Follow the collection's graph.")
+    ] = None,
+    metadata: MetadataOption = None,
+    identity: IdentityOption = None,
+    config: ConfigOption = None,
+    json: JsonOption = False,
+) -> None:
+    """
+    Find passages.
+
+    Exit status 1 if the search failed; 0 if it found something, or nothing.
+    """
+    if not question.strip():
+        raise typer.BadParameter("it is empty: there is nothing to look for", param_hint="QUESTION")
+    request: dict[str, Any] = {
+        "type": "kb",
+        "source": "user",
+        "query": question.strip(),
+        "collections": collection or None,
+        "limit": limit,
+        "threshold": threshold,
+        "graph": graph,
+        "metadata": _object(metadata, "--metadata") or None,
+    }
+    who = read_identity(identity)
+    result = _search(config, request, who)
+    if json:
+        from refdesk.search.emit import result_json
+
+        shown = result_json(result)
+        print_json(shown | {"error": result.error, "notices": list(result.notices)})
+    else:
+        _print_passages(result.items)
+        for notice in result.notices:
+            say(f"note: {notice}")
+    if result.error is not None:
+        say(result.error)
+        raise typer.Exit(FAILURE)
+    if not json:
+        number = len(result.items)
+        seconds = result.duration_ms / 1000
+        say(f"{number} passage{'' if number == 1 else 's'} in {seconds:.2f} s")
+
+
+@app.command()
+def remove(
+    document: Annotated[
+        str | None,
+        typer.Argument(help="Its id, or the path or URL it was added from.", show_default=False),
+    ] = None,
+    collection: CollectionOption = None,
+    everything: Annotated[
+        bool, typer.Option("--all", help="The whole collection, with all its documents.")
+    ] = False,
+    config: ConfigOption = None,
+    json: JsonOption = False,
+) -> None:
+    """Remove a document, with its passages, vectors and mentions; or a whole collection."""
+    where = _needed(collection)
+    if everything == (document is not None):
+        raise typer.BadParameter(
+            "name one document, or say --all for the whole collection", param_hint="DOCUMENT"
+        )
+    if document is None:
+        _run(config, lambda knowledge: knowledge.drop(where))
+        if json:
+            print_json({"collection": where, "removed": True})
+        say(f"the collection {where!r} is gone, with all its documents")
+        return
+    gone = _run(config, lambda knowledge: knowledge.remove(where, document))
+    if json:
+        print_json(_document(gone))
+    say(f"{gone.key} ({gone.id}) is removed from {where!r}")
+
+
+@app.command()
+def reindex(
+    name: NameArgument = None,
+    collection: CollectionOption = None,
+    embedder: EmbedderOption = None,
+    config: ConfigOption = None,
+    json: JsonOption = False,
+) -> None:
+    """
+    Embed a collection anew, beside the old index, and switch over when all is done.
+
+    Without --embedder it is the one that the configuration names, or else the same as before.
+    """
+    where = _needed(name or collection)
+    chosen = _embedder(embedder)
+
+    async def work(knowledge: Knowledge) -> Collection:
+        from refdesk.cli._ingesting import Bar
+
+        with Bar(quiet=json) as bar:
+            return await knowledge.reindex(where, embedder=chosen, progress=bar.update)
+
+    done = _run(config, work)
+    if json:
+        print_json(_collection(done))
+    say(f"the collection {where!r} is embedded by {done.embedder_id or done.embedder['type']}")
+
+
+@app.command()
+def report(
+    name: NameArgument = None,
+    document: Annotated[
+        str | None,
+        typer.Argument(help="One document: its id, path or URL.", show_default="all of them"),
+    ] = None,
+    collection: CollectionOption = None,
+    config: ConfigOption = None,
+    json: JsonOption = False,
+) -> None:
+    """Tell how much of each document can be found, and why the rest cannot."""
+    if collection is not None and document is None:
+        name, document = collection, name
+    where = _needed(name)
+    documents = _run(config, lambda knowledge: knowledge.report(where, document))
+    if json:
+        print_json([_document(each) for each in documents])
+        return
+    if not documents:
+        say(f"the collection {where!r} has no documents")
+        return
+    from refdesk.cli._ingesting import print_report
+
+    print_report(documents)
+
+
+# What commands share
+
+
+def _run(given: Path | None, work: Callable[[Knowledge], Awaitable[T]]) -> T:
+    """Open what the configuration says, do the work, and close it."""
+    from refdesk.cli.check import read_checked
+    from refdesk.telemetry import logs
+
+    loaded = read_checked(config_path(given))
+    for warning in loaded.warnings:
+        say(f"note: {warning}")
+    logs.set_up(level="ERROR")
+
+    async def run() -> T:
+        from refdesk.desk.knowledge import open_knowledge
+
+        async with AsyncExitStack() as stack:
+            return await work(await open_knowledge(loaded.config, stack))
+
+    return asyncio.run(run())
+
+
+def _search(
+    given: Path | None, request: Mapping[str, Any], identity: dict[str, Any] | None
+) -> SearchResult:
+    from refdesk.cli.check import read_checked
+    from refdesk.telemetry import logs
+
+    config: Config = read_checked(config_path(given)).config
+    logs.set_up(level="ERROR")
+
+    async def run() -> SearchResult:
+        from refdesk.desk.opening import open_desk, open_records
+
+        async with AsyncExitStack() as stack:
+            store = await open_records(config, stack)
+            opened = await open_desk(config, stack, store=store)
+            return await opened.searcher.search(request, identity=identity)
+
+    return asyncio.run(run())
+
+
+def _needed(name: str | None) -> str:
+    if name is None:
+        raise typer.BadParameter("name the collection", param_hint="--collection")
+    return _named(name)
+
+
+def _named(name: str) -> str:
+    if not name.strip() or name != name.strip() or not name.isprintable():
+        raise typer.BadParameter(
+            f"{name!r} is no name for a collection: write one without white space at its ends",
+            param_hint="NAME",
+        )
+    return name
+
+
+def _embedder(text: str | None) -> dict[str, Any] | None:
+    if text is None:
+        return None
+    if not text.lstrip().startswith("{"):
+        return {"type": text.strip()}
+    entry = _object(text, "--embedder")
+    if not isinstance(entry.get("type"), str):
+        raise typer.BadParameter('it has no "type"; name a plugin', param_hint="--embedder")
+    return entry
+
+
+def _object(text: str | None, option: str) -> dict[str, Any]:
+    if text is None:
+        return {}
+    value = _json(text, option)
+    if not isinstance(value, dict):
+        raise typer.BadParameter(
+            'it is no JSON object; write one such as {"team": "sales"}', param_hint=option
+        )
+    return value
+
+
+def _json(text: str, option: str) -> Any:
+    import msgspec
+
+    try:
+        return msgspec.json.decode(text)
+    except (msgspec.DecodeError, UnicodeEncodeError) as exc:
+        raise typer.BadParameter(f"it is not JSON: {exc}", param_hint=option) from None
+
+
+def _collection(found: Collection, documents: Sequence[Document] = ()) -> dict[str, Any]:
+    from refdesk.kb.showing import collection_json
+
+    return collection_json(found, documents)
+
+
+def _document(document: Document) -> dict[str, Any]:
+    from refdesk.kb.showing import document_json
+
+    return document_json(document)
+
+
+def _added(added: Added) -> dict[str, Any]:
+    from refdesk.kb.showing import added_json
+
+    return added_json(added)
+
+
+def _ready(documents: Sequence[Document]) -> str:
+    ready = sum(document.status == "ready" for document in documents)
+    return str(ready) if ready == len(documents) else f"{ready}/{len(documents)}"
+
+
+def _tell_added(added: Sequence[Added], collection: str) -> None:
+    from collections import Counter
+
+    from refdesk.cli._table import printable
+
+    for each in added:
+        if each.outcome in _BAD or each.outcome == "skipped":
+            print(printable(f"{each.outcome}: {each.key}: {each.reason or 'no reason given'}"))
+    counts = Counter(each.outcome for each in added)
+    told = ", ".join(
+        f"{counts[outcome]} {outcome}"
+        for outcome in ("added", "updated", "unchanged", "empty", "failed", "skipped")
+        if counts[outcome]
+    )
+    say(f"{collection}: {told or 'nothing to add'}")
+
+
+def _print_passages(items: Sequence[ResultItem]) -> None:
+    from rich.style import Style
+    from rich.text import Text
+
+    from refdesk.cli._table import printable
+
+    width = len(str(len(items)))
+    for item in items:
+        head = Text(f"{item.index:>{width}}. ", style="dim")
+        head.append(printable(item.title), Style(bold=True))
+        if item.score is not None:
+            head.append(f"  {item.score:.2f}", Style(dim=True))
+        out().print(head)
+        where = [str(part) for part in item.metadata.get("heading") or ()]
+        if item.metadata.get("page"):
+            where.insert(0, f"page {item.metadata['page']}")
+        margin = " " * (width + 2)
+        if where:
+            out().print(Text(margin + printable(" › ".join(where)), style="dim"))
+        text = " ".join(item.content.split())
+        cut = text if len(text) <= _SNIPPET_CHARS else text[: _SNIPPET_CHARS - 1] + "…"
+        out().print(Text(margin + printable(cut)))

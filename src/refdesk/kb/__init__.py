@@ -1,0 +1,1 @@
+"""Knowledge: put documents in, get the right passage out."""

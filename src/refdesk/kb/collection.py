@@ -1,0 +1,326 @@
+"""
+The knowledge service: collections, and documents in them.
+
+`Knowledge` is what the command line, the API and the library call.  Several processes may use one
+store at once: a document is taken in by one of them, and the others find it there.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import re
+import time
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import replace
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Final
+
+from refdesk.errors import ConfigError, StoreError
+from refdesk.fetch import Fetcher
+from refdesk.kb.ingest.jobs import OnProgress, Progress, Runner
+from refdesk.kb.ingest.parse import ParseLimits, Parser
+from refdesk.kb.ingest.pipeline import Added, Pipeline, other_embedder
+from refdesk.kb.ingest.sources import key_of, sources_of, upload_key
+from refdesk.kb.ports import ChunkIndex, PassageEmbedder
+from refdesk.kb.reindex import rebuild
+from refdesk.store import Store
+from refdesk.store.passages import Chunk, Collection, Document, Job
+
+__all__ = ["Added", "Chunk", "Collection", "Document", "Job", "Knowledge", "OnProgress", "Progress"]
+
+EmbedderFor = Callable[[Collection], PassageEmbedder]
+
+_NAME: Final = re.compile(r"[^\W_][\w.-]{0,63}\Z")
+_SECRETS: Final = re.compile(r"key|token|secret|password|header", re.IGNORECASE)
+_REINDEX_KEY: Final = " reindex"
+"""A job that is no document's: no key of one begins with a space."""
+_ABANDONED_S: Final = 3600.0
+
+
+class Knowledge:
+    """
+    Collections and their documents.
+
+    Args:
+        store: Keeps what they say.
+        index: Keeps vectors and words.
+        embedder_for: Gives the embedder of a collection; its ``embedder`` says which.
+        data_dir: Where bytes lie while they are worked on.
+        fetcher: Gets pages of the web; without it URLs are refused.
+        limits: What reading one document may cost.
+        parser: Reads documents; one with those limits if None.
+    """
+
+    def __init__(
+        self,
+        store: Store,
+        index: ChunkIndex,
+        embedder_for: EmbedderFor,
+        *,
+        data_dir: Path,
+        fetcher: Fetcher | None = None,
+        limits: ParseLimits | None = None,
+        parser: Parser | None = None,
+    ) -> None:
+        self.store = store
+        self.index = index
+        self.embedder_for = embedder_for
+        self._folder = data_dir / "incoming"
+        self._parser = parser or Parser(limits)
+        self._pipeline = Pipeline(store, index, self._parser, fetcher=fetcher, folder=self._folder)
+        self._runner = Runner(store, self._pipeline, folder=self._folder)
+
+    async def __aenter__(self) -> Knowledge:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, exc: BaseException | None, tb: TracebackType | None
+    ) -> None:
+        await self.aclose()
+
+    # Collections
+
+    async def create(self, collection: Collection) -> Collection:
+        """
+        Make a collection, and return it as it is kept.
+
+        Raises:
+            ConfigError: Its name or a value of it is not allowed.
+            StoreError: There is one of that name.
+        """
+        if not _NAME.match(collection.name):
+            raise ConfigError(
+                f"a collection cannot be called {collection.name[:80]!r}: it needs a letter or"
+                " digit, then at most 63 letters, digits, points, dashes and underscores"
+            )
+        if collection.chunk_chars < 50:
+            raise ConfigError(
+                f"chunk_chars is {collection.chunk_chars}; a passage of fewer than 50 characters"
+                " says too little: 1000 is usual"
+            )
+        kept = replace(collection, embedder=without_secrets(collection.embedder))
+        return await self.store.run(self.store.knowledge.create, kept)
+
+    async def list(self) -> Sequence[Collection]:
+        """Return all collections, by name."""
+        return await self.store.run(self.store.knowledge.collections)
+
+    async def show(self, name: str) -> Collection:
+        """Return a collection; StoreError if there is none of that name."""
+        return await self.store.run(self.store.knowledge.collection, name)
+
+    async def drop(self, name: str) -> None:
+        """Delete a collection with everything in it; StoreError if there is none."""
+        await self.show(name)
+        for upload in await self.store.run(self.store.knowledge.drop, name):
+            await asyncio.to_thread((self._folder / upload).unlink, missing_ok=True)
+        await self._pipeline.sweep()
+
+    async def reindex(
+        self,
+        name: str,
+        *,
+        embedder: Mapping[str, Any] | None = None,
+        progress: OnProgress | None = None,
+    ) -> Collection:
+        """
+        Embed a collection anew; searches use the old index until the new one is whole.
+
+        Args:
+            name: The collection.
+            embedder: Another embedder's settings; the configured one's if None.
+            progress: Told after each document.
+
+        Raises:
+            StoreError: There is no such collection, or another process is at this.
+        """
+        collection = await self.show(name)
+        spec = dict(embedder) if embedder is not None else dict(collection.embedder)
+        chosen = self.embedder_for(replace(collection, embedder=spec))
+        run, jobs = self.store.run, self.store.jobs
+        job, _ = await run(jobs.put, name, _REINDEX_KEY, kind="path")
+        claimed = await self._runner.claim(job)
+        if claimed is None:
+            raise StoreError(
+                f"the collection {name!r} is being re-indexed by another process; wait for it"
+            )
+        try:
+            await self._pipeline.sweep()
+            return await rebuild(
+                self.store,
+                self.index,
+                self._pipeline,
+                collection,
+                chosen,
+                claimed,
+                spec=without_secrets(spec),
+                progress=progress,
+            )
+        finally:
+            await self._runner.end(claimed)
+            await self._pipeline.sweep()
+
+    # Documents
+
+    async def add(
+        self,
+        name: str,
+        sources: Sequence[str | Path] = (),
+        *,
+        metadata: Mapping[str, Any] | None = None,
+        progress: OnProgress | None = None,
+    ) -> Sequence[Added]:
+        """
+        Take in files, what is in folders, and pages of the web; return what became of each.
+
+        What is there already with the same content is no work; with another content it is
+        replaced.  A failure of one is no failure of the others.  What is returned, or told to
+        ``progress``, as added or updated is in the store for good.
+
+        Args:
+            name: The collection.
+            sources: Paths and URLs.
+            metadata: Values that its passages can be filtered by.
+            progress: Told after each document.
+
+        Raises:
+            StoreError: There is no such collection.
+            ConfigError: It was embedded by another embedder.
+        """
+        collection, embedder = await self._open(name)
+        found = await asyncio.to_thread(lambda: [*sources_of(sources)])
+        try:
+            return await self._runner.add(
+                collection, found, embedder, metadata=dict(metadata or {}), progress=progress
+            )
+        finally:
+            await self._settle(collection)
+
+    async def upload(
+        self, name: str, filename: str, body: bytes, *, metadata: Mapping[str, Any] | None = None
+    ) -> Added:
+        """
+        Take in bytes under a name; folders in the name are cut off, and it is no place to write.
+
+        Raises:
+            StoreError: There is no such collection.
+            ConfigError: It was embedded by another embedder.
+        """
+        collection, embedder = await self._open(name)
+        try:
+            return await self._runner.upload(
+                collection, upload_key(filename), body, embedder, metadata=dict(metadata or {})
+            )
+        finally:
+            await self._settle(collection)
+
+    async def resume(
+        self, name: str | None = None, *, progress: OnProgress | None = None
+    ) -> Sequence[Added]:
+        """Do what others left undone, in one collection or all, and clear up after them."""
+        jobs = await self.store.run(self.store.jobs.open, name)
+        await asyncio.to_thread(self._forget_files, {job.upload for job in jobs})
+        wanted = [job for job in jobs if job.key != _REINDEX_KEY]
+        done = await self._runner.resume(wanted, self._open, progress)
+        await self._pipeline.sweep()
+        return done
+
+    async def remove(self, name: str, document: str) -> Document:
+        """
+        Delete a document: chunks, vectors, text and graph.
+
+        Args:
+            name: The collection.
+            document: Its id, or the path, URL or name it was added from.
+
+        Raises:
+            StoreError: There is no such collection or document.
+        """
+        (found,) = await self.report(name, document)
+        gone = await self.store.run(self.store.knowledge.forget, name, found.id) or found
+        await self._pipeline.sweep()
+        return gone
+
+    async def documents(self, name: str) -> Sequence[Document]:
+        """Return the documents of a collection, by key; StoreError if there is no such one."""
+        await self.show(name)
+        return await self.store.run(self.store.knowledge.documents, name)
+
+    async def report(self, name: str, document: str | None = None) -> Sequence[Document]:
+        """Return documents with their reports: all, or the one of that id or key."""
+        if document is None:
+            return await self.documents(name)
+        await self.show(name)
+        lookup = self.store.knowledge.document
+        found = await self.store.run(lookup, name, document)
+        if found is None:  # also as a path from where the caller stands, as it was given to `add`
+            found = await self.store.run(lookup, name, key_of(Path(document)))
+        if found is None:
+            raise StoreError(
+                f"the collection {name!r} has no document {document!r}; give its id, or the path,"
+                " URL or name that `refdesk kb show` lists"
+            )
+        return [found]
+
+    # Passages
+
+    async def passage(self, chunk_id: str, *, around: int = 1) -> Sequence[Chunk]:
+        """Return a chunk with so many before and after it; none if it is in no document."""
+        found = await self.store.run(self.store.knowledge.chunks, [chunk_id])
+        if chunk_id not in found:
+            return []
+        chunk = found[chunk_id]
+        first, last = chunk.ordinal - around, chunk.ordinal + around
+        return await self.store.run(self.store.knowledge.chunks_of, chunk.document_id, first, last)
+
+    async def text(self, document_id: str, start: int, end: int) -> str:
+        """Return some characters of a document's text, half-open; empty if there are none."""
+        return await self.store.run(self.store.knowledge.text, document_id, start, end)
+
+    async def aclose(self) -> None:
+        """End the processes that read documents."""
+        await self._runner.aclose()
+        await self._parser.aclose()
+
+    async def _open(self, name: str) -> tuple[Collection, PassageEmbedder]:
+        """Return a collection, which remembers its embedder from now on, and that embedder."""
+        collection = await self.show(name)
+        embedder = self.embedder_for(collection)
+        if collection.embedder_id is None:
+            collection = await self.store.run(
+                self.store.knowledge.settle_embedder,
+                name,
+                embedder.identity,
+                await embedder.dimension(),
+            )
+        if collection.embedder_id != embedder.identity:
+            raise other_embedder(collection, embedder.identity)
+        return collection, embedder
+
+    async def _settle(self, collection: Collection) -> None:
+        await self._pipeline.sweep()
+        # There is no index as long as nothing was added, and none of this name after a switch or a
+        # drop.  A search in an index that is not settled is slower, and no worse.
+        with suppress(StoreError):
+            await self.index.settle((await self.show(collection.name)).index)
+
+    def _forget_files(self, wanted: set[str | None]) -> None:
+        """Delete files that belong to no job and were left by a process that died."""
+        if not self._folder.is_dir():
+            return
+        before = time.time() - _ABANDONED_S
+        for path in self._folder.iterdir():
+            with suppress(OSError):
+                if path.name not in wanted and path.stat().st_mtime < before:
+                    path.unlink()
+
+
+def without_secrets(entry: Mapping[str, Any]) -> dict[str, Any]:
+    """Return an embedder's settings as they may be kept: no keys, tokens or headers."""
+    return {
+        name: value
+        for name, value in entry.items()
+        if not _SECRETS.search(name) and isinstance(value, str | int | float | bool | None)
+    }

@@ -1,0 +1,215 @@
+"""
+Any endpoint with ``/v1/embeddings``: OpenAI, Ollama, vLLM, text-embeddings-inference and others.
+
+Texts go in batches; a batch that the endpoint finds too large goes again in halves.  Whatever
+passes is tried again.  An answer is taken only if it has one vector of one length for each text.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from typing import Any, Final
+from urllib.parse import urlsplit
+
+import msgspec
+import numpy as np
+from pydantic import Field, SecretStr
+
+from refdesk.errors import EmbedderError, EngineError
+from refdesk.http import HttpRequest, HttpResponse
+from refdesk.kb.embedders._base import EMBEDDERS, Embedder, Fetcher, unit
+from refdesk.kb.vectors import Vector, Vectors
+
+_TRY_AGAIN: Final = frozenset((408, 409, 425, 429, 500, 502, 503, 504, 529))
+_TOO_LARGE: Final = frozenset((400, 413, 422))
+_PASSES: Final = frozenset(("timeout", "unreachable", "upstream_down"))
+_LONGEST_PAUSE_S: Final = 30.0
+_MAX_BYTES: Final = 64 * 1024 * 1024
+_SHOWN: Final = 200
+
+Sleep = Callable[[float], Awaitable[None]]
+
+
+class _Row(msgspec.Struct):
+    embedding: list[float]
+    index: int | None = None
+
+
+class _Answer(msgspec.Struct):
+    data: list[_Row]
+
+
+@EMBEDDERS.register("openai")
+class OpenAi(Embedder):
+    """Asks an endpoint."""
+
+    class Options(Embedder.Options):
+        """Where it is, and which model."""
+
+        base_url: str = Field(
+            "https://api.openai.com/v1", pattern=r"^https?://", description="Up to `/v1`."
+        )
+        model: str = Field(min_length=1, description="The model's name.")
+        api_key: SecretStr | None = Field(None, description="Sent as a bearer token.")
+        dimensions: int | None = Field(
+            None, ge=1, le=65536, description="How long vectors are to be, where it can be chosen."
+        )
+        batch: int = Field(64, ge=1, le=2048, description="How many texts go in one request.")
+        timeout_s: float = Field(60.0, gt=0, description="For one request.")
+        attempts: int = Field(4, ge=1, le=10, description="How often one request is tried.")
+        query_prefix: str = Field("", description="Put before a question, such as `query: `.")
+        passage_prefix: str = Field("", description="Put before a passage.")
+        floor: float = Field(
+            0.0, ge=0, lt=1, description="The cosine of texts that have nothing in common."
+        )
+        languages: frozenset[str] | None = Field(
+            None, description="The languages it knows (ISO 639-1); unset: no bounds."
+        )
+
+    options: Options
+
+    def __init__(self, options: Options, *, fetcher: Fetcher | None = None) -> None:
+        super().__init__(options, fetcher=fetcher)
+        self.sleep: Sleep = asyncio.sleep
+        """How it waits between two tries."""
+        self.floor = options.floor
+        self.languages = options.languages
+        self._dimension = options.dimensions
+
+    @property
+    def identity(self) -> str:
+        """The model and what is put before texts; the endpoint may move."""
+        options = self.options
+        more = [f"{options.dimensions} dimensions"] if options.dimensions else []
+        if options.query_prefix or options.passage_prefix:
+            more.append(f"prefixes {options.query_prefix!r} and {options.passage_prefix!r}")
+        return f"openai ({', '.join([options.model, *more])})"
+
+    async def dimension(self) -> int:
+        """Return how long vectors are; the endpoint is asked once."""
+        if self._dimension is None:
+            await self._embed(["dimension"])
+        assert self._dimension is not None
+        return self._dimension
+
+    async def passages(self, texts: Sequence[str]) -> Vectors:
+        """Return one vector per text."""
+        prefix = self.options.passage_prefix
+        parts = []
+        for start in range(0, len(texts), self.options.batch):
+            batch = texts[start : start + self.options.batch]
+            parts.append(await self._embed([prefix + text for text in batch]))
+        if not parts:
+            return np.zeros((0, await self.dimension()), dtype=np.float32)
+        return np.concatenate(parts)
+
+    async def query(self, text: str) -> Vector:
+        """Return the vector of a question."""
+        vector: Vector = (await self._embed([self.options.query_prefix + text]))[0]
+        return vector
+
+    async def _embed(self, texts: list[str]) -> Vectors:
+        # An endpoint refuses an empty text, and the whole batch with it.
+        asked = [text if text.strip() else "." for text in texts]
+        response = await self._send(asked)
+        if response.status in _TOO_LARGE and len(texts) > 1:
+            half = len(texts) // 2
+            return np.concatenate(
+                [await self._embed(texts[:half]), await self._embed(texts[half:])]
+            )
+        if response.status != 200:
+            raise EmbedderError(
+                f"{self._who} answered {response.status}{self._said(response.body)}"
+            )
+        return self._read(response.body, len(texts))
+
+    async def _send(self, texts: list[str]) -> HttpResponse:
+        if self.fetcher is None:
+            raise EmbedderError(f"{self._who} cannot be asked: no connection was given to it")
+        options = self.options
+        body: dict[str, Any] = {"model": options.model, "input": texts, "encoding_format": "float"}
+        if options.dimensions is not None:
+            body["dimensions"] = options.dimensions
+        headers = [("content-type", "application/json"), ("accept", "application/json")]
+        if options.api_key is not None and (key := options.api_key.get_secret_value()):
+            headers.append(("authorization", f"Bearer {key}"))
+        request = HttpRequest(
+            method="POST",
+            url=options.base_url.rstrip("/") + "/embeddings",
+            headers=tuple(headers),
+            body=msgspec.json.encode(body),
+        )
+        for attempt in range(1, options.attempts + 1):
+            last = attempt == options.attempts
+            pause = min(_LONGEST_PAUSE_S, 0.5 * 2 ** (attempt - 1))
+            try:
+                # The operator chose the endpoint; it may well be on this machine.
+                response = await self.fetcher.send(
+                    request, timeout_s=options.timeout_s, max_bytes=_MAX_BYTES, public_only=False
+                )
+            except EngineError as error:
+                if last or error.outcome not in _PASSES:
+                    raise EmbedderError(f"{self._who} could not be asked: {error}") from error
+            else:
+                if last or response.status not in _TRY_AGAIN:
+                    return response
+                pause = min(_LONGEST_PAUSE_S, _retry_after(response) or pause)
+            await self.sleep(pause)
+        raise AssertionError("unreachable")
+
+    def _read(self, body: bytes, count: int) -> Vectors:
+        try:
+            rows = msgspec.json.decode(body, type=_Answer).data
+        except (msgspec.DecodeError, UnicodeDecodeError):
+            # Some answer 200 and write the error in the body.
+            raise EmbedderError(
+                f"{self._who} answered 200 without vectors{self._said(body)}; see whether the "
+                "model makes embeddings"
+            ) from None
+        if len(rows) != count:
+            raise EmbedderError(f"{self._who} gave {len(rows)} vectors for {count} texts")
+        if all(row.index is not None for row in rows):
+            if sorted(row.index or 0 for row in rows) != list(range(count)):
+                raise EmbedderError(f"{self._who} gave vectors with wrong numbers")
+            rows.sort(key=lambda row: row.index or 0)
+        lengths = {len(row.embedding) for row in rows}
+        expected = self._dimension or next(iter(lengths))
+        if lengths != {expected} or not expected:
+            raise EmbedderError(
+                f"{self._who} gave vectors of {', '.join(map(str, sorted(lengths)))} dimensions, "
+                f"and {expected} were expected: configure the model the collection was made with, "
+                "or run `refdesk kb reindex`"
+            )
+        vectors = np.array([row.embedding for row in rows], dtype=np.float32)
+        if not np.isfinite(vectors).all() or not np.abs(vectors).max(axis=1).all():
+            raise EmbedderError(f"{self._who} gave vectors that have no direction")
+        self._dimension = expected
+        return unit(vectors)
+
+    @property
+    def _who(self) -> str:
+        host = urlsplit(self.options.base_url).netloc.rsplit("@", 1)[-1]
+        return f"the embedder {self.options.model!r} at {host}"
+
+    def _said(self, body: bytes) -> str:
+        """Return what an answer says of its failure, shortened, and without the key."""
+        try:
+            told = msgspec.json.decode(body)
+        except (msgspec.DecodeError, UnicodeDecodeError):
+            return ""
+        error = told.get("error", told.get("message")) if isinstance(told, Mapping) else None
+        if isinstance(error, Mapping):
+            error = error.get("message")
+        if not isinstance(error, str) or not error:
+            return ""
+        if self.options.api_key is not None and (key := self.options.api_key.get_secret_value()):
+            error = error.replace(key, "…")
+        return f": {' '.join(error.split())[:_SHOWN]}"
+
+
+def _retry_after(response: HttpResponse) -> float | None:
+    try:
+        return max(0.0, float(response.header("retry-after") or ""))
+    except ValueError:
+        return None

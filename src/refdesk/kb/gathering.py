@@ -1,0 +1,174 @@
+"""
+Graphs made and kept up to date: what each document says, by whoever extracts for its collection.
+
+The graph remembers which revision of a document it knows, so that what an ended process left undone
+is done with the next call, and nothing is asked of a model twice.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, Final
+
+from refdesk.errors import ConfigError, RefdeskError
+from refdesk.kb.collection import Added, Knowledge, OnProgress
+from refdesk.kb.facts import ENTITY_TYPES, Extractor
+from refdesk.kb.graph import chunk_facts
+from refdesk.store import Store
+from refdesk.store.graph import ChunkFacts
+from refdesk.store.passages import Chunk, Collection
+
+ExtractorFor = Callable[[Collection], tuple[Extractor, Sequence[str]]]
+"""Gives who extracts for a collection, and which types of entities it looks for."""
+
+_AT_ONCE: Final = 4
+"""How many passages an extractor is asked about at once."""
+
+_log = logging.getLogger(__name__)
+
+
+class GraphBuilder:
+    """
+    Brings graphs up to date.
+
+    Args:
+        store: Documents, and their graphs.
+        extractor_for: Who finds the facts.
+    """
+
+    def __init__(self, store: Store, extractor_for: ExtractorFor) -> None:
+        self._store = store
+        self._extractor_for = extractor_for
+
+    async def catch_up(self, name: str) -> list[str]:
+        """
+        Read what the graph of a collection does not know yet.
+
+        Returns:
+            Why documents could not be read, a sentence each; they are tried again next time.
+        """
+        store = self._store
+        collection = await store.run(store.knowledge.collection, name)
+        if not collection.graph:
+            return []
+        extractor, types = self._extractor_for(collection)
+        wanted = await store.run(store.knowledge.revisions, name)
+        known = await store.run(store.graph.revisions, name)
+        for document_id in known.keys() - wanted.keys():
+            await store.run(store.graph.forget_document, name, document_id)
+        failures: list[str] = []
+        for document_id, revision in wanted.items():
+            if known.get(document_id) == revision:
+                continue
+            chunks = await store.run(store.knowledge.chunks_of, document_id)
+            try:
+                facts = await _facts(chunks, extractor, types or ENTITY_TYPES)
+            except RefdeskError as error:
+                failures.append(f"document {document_id} is not in the graph: {error}")
+                continue
+            await store.run(store.graph.put, name, document_id, revision, facts)
+            # It may have been removed, or updated, while it was being read.
+            if (await store.run(store.knowledge.revisions, name)).get(document_id) != revision:
+                await store.run(store.graph.forget_document, name, document_id)
+        return failures
+
+
+class GraphKnowledge(Knowledge):
+    """
+    A knowledge service that keeps the graphs of its collections up to date.
+
+    Args:
+        args: As `Knowledge` has them.
+        builder: Makes the graphs.
+        configured: Returns the embedder that the configuration gives a collection; None where it
+            does not speak of it.
+        options: As `Knowledge` has them.
+    """
+
+    def __init__(
+        self,
+        *args: Any,
+        builder: GraphBuilder,
+        configured: Callable[[str], Mapping[str, Any] | None] = lambda _: None,
+        **options: Any,
+    ) -> None:
+        super().__init__(*args, **options)
+        self._builder = builder
+        self._configured = configured
+
+    async def add(
+        self,
+        name: str,
+        sources: Sequence[str | Path] = (),
+        *,
+        metadata: Mapping[str, Any] | None = None,
+        progress: OnProgress | None = None,
+    ) -> Sequence[Added]:
+        """Take in sources; see `Knowledge.add`."""
+        added = await super().add(name, sources, metadata=metadata, progress=progress)
+        await self._catch_up(name)
+        return added
+
+    async def upload(
+        self, name: str, filename: str, body: bytes, *, metadata: Mapping[str, Any] | None = None
+    ) -> Added:
+        """Take in bytes; see `Knowledge.upload`."""
+        added = await super().upload(name, filename, body, metadata=metadata)
+        await self._catch_up(name)
+        return added
+
+    async def resume(
+        self, name: str | None = None, *, progress: OnProgress | None = None
+    ) -> Sequence[Added]:
+        """Do what others left undone; see `Knowledge.resume`."""
+        done = await super().resume(name, progress=progress)
+        for collection in [name] if name else [each.name for each in await self.list()]:
+            await self._catch_up(collection)
+        return done
+
+    async def reindex(
+        self,
+        name: str,
+        *,
+        embedder: Mapping[str, Any] | None = None,
+        progress: OnProgress | None = None,
+    ) -> Collection:
+        """
+        Embed a collection anew; see `Knowledge.reindex`.
+
+        Raises:
+            ConfigError: The configuration gives it another embedder than the one wished for.
+        """
+        named = self._configured(name)
+        if named is not None and embedder is not None and dict(embedder) != dict(named):
+            raise ConfigError(
+                f"the configuration says what embeds {name!r}: set collections.{name}.embedder to"
+                f" {embedder.get('type')!r}, and reindex without naming an embedder"
+            )
+        embedder = named if embedder is None else embedder
+        done = await super().reindex(name, embedder=embedder, progress=progress)
+        await self._catch_up(name)
+        return done
+
+    async def _catch_up(self, name: str) -> None:
+        # A graph that lacks something is no failure of documents that are in.
+        try:
+            for failure in await self._builder.catch_up(name):
+                _log.warning("%s", failure)
+        except RefdeskError as error:
+            _log.warning("the graph of %r was not brought up to date: %s", name, error)
+
+
+async def _facts(
+    chunks: Sequence[Chunk], extractor: Extractor, types: Sequence[str]
+) -> list[ChunkFacts]:
+    room = asyncio.Semaphore(_AT_ONCE)
+
+    async def one(chunk: Chunk) -> ChunkFacts:
+        async with room:
+            return chunk_facts(chunk.id, await extractor.extract(chunk.text, types=types))
+
+    return list(await asyncio.gather(*(one(chunk) for chunk in chunks)))

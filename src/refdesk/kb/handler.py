@@ -1,0 +1,259 @@
+"""
+Search in collections, as the searcher does it: permission, both legs, the graph, items.
+
+Permission is checked here, so that no way to a search passes it by.  Collections are searched at
+once; one that cannot be searched is a notice, and an error only where none can be.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, Final, Protocol
+
+from refdesk.errors import ConfigError, EmbedderError, RefdeskError
+from refdesk.http import is_web_url
+from refdesk.kb.embedders import Embedder, check_same
+from refdesk.kb.fusion import can_rank
+from refdesk.kb.graph import GraphFound, expand
+from refdesk.kb.neighbours import Passage
+from refdesk.kb.permission import may_read
+from refdesk.kb.retrieval import POOL, Nearness, Retriever
+from refdesk.kb.vectors import Vector, VectorStore
+from refdesk.store.graph import Graph
+from refdesk.store.knowledge import KnowledgeStore
+from refdesk.store.passages import Collection
+from refdesk.types import GraphNode, ResultItem, SearchRequest, SearchResult, SearchType
+
+EmbedderFor = Callable[[Collection], Embedder]
+"""Gives the embedder that is configured for a collection."""
+
+_LIMIT: Final = 10
+
+_log = logging.getLogger(__name__)
+
+
+class Asker(Protocol):
+    """What a search says of whoever asks, such as `refdesk.search.handler.SearchContext`."""
+
+    @property
+    def identity(self) -> Mapping[str, Any] | None:
+        """The claims that permissions are checked against."""
+        ...
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class _Part:
+    """What one collection gave."""
+
+    collection: Collection | None = None
+    passages: tuple[Passage, ...] = ()
+    nodes: tuple[GraphNode, ...] = ()
+    notices: tuple[str, ...] = ()
+    error: str | None = None
+
+
+class KnowledgeHandler:
+    """
+    Knowledge search for the searcher.
+
+    Args:
+        store: Collections and chunks.
+        index: Finds chunks.
+        embedder_for: The embedder of a collection; asked once for each search and collection.
+        graph: Entities and what links them; None where there is no graph.
+    """
+
+    type: SearchType = "kb"
+
+    def __init__(
+        self,
+        store: KnowledgeStore,
+        index: VectorStore,
+        embedder_for: EmbedderFor,
+        *,
+        graph: Graph | None = None,
+    ) -> None:
+        self._store = store
+        self._embedder_for = embedder_for
+        self._graph = graph
+        self._retriever = Retriever(store, index)
+
+    async def search(self, request: SearchRequest, *, context: Asker) -> SearchResult:
+        """
+        Search, and return passages with the score of every stage; see `refdesk.kb.scoring`.
+
+        A collection that may not be read is told of as one that is not there.
+        """
+        if not request.query.strip():
+            return _result(request, error="query is required: say what to look for")
+        threshold = request.threshold
+        if threshold is not None and not 0 <= threshold <= 1:
+            return _result(
+                request, error=f"threshold is {threshold:g}; scores, and so thresholds, are 0 to 1"
+            )
+        names = tuple(dict.fromkeys(request.collections or ()))
+        if not names:
+            return _result(
+                request,
+                notices=("no collection was searched: name some, or set search.kb.collections",),
+            )
+        vectors: dict[str, asyncio.Task[Vector]] = {}
+        identity = request.identity if context.identity is None else context.identity
+        parts = [
+            asyncio.ensure_future(self._part(name, request, identity, vectors)) for name in names
+        ]
+        try:
+            done = await asyncio.gather(*parts)
+        finally:
+            for task in (*parts, *vectors.values()):
+                task.cancel()
+        return await self._merged(request, done)
+
+    async def _part(
+        self,
+        name: str,
+        request: SearchRequest,
+        identity: Mapping[str, Any] | None,
+        vectors: dict[str, asyncio.Task[Vector]],
+    ) -> _Part:
+        try:
+            return await self._find(name, request, identity, vectors)
+        except RefdeskError as error:
+            return _Part(error=f"collection {name!r} could not be searched: {error}")
+        except Exception as error:
+            # Its message may hold anything, also what was searched for: only its kind is told.
+            _log.exception("a collection could not be searched")
+            return _Part(error=f"collection {name!r} could not be searched: {type(error).__name__}")
+
+    async def _find(
+        self,
+        name: str,
+        request: SearchRequest,
+        identity: Mapping[str, Any] | None,
+        vectors: dict[str, asyncio.Task[Vector]],
+    ) -> _Part:
+        collections = await asyncio.to_thread(self._store.collections)
+        readable = {each.name: each for each in collections if may_read(each.permission, identity)}
+        if (collection := readable.get(name)) is None:
+            known = ", ".join(sorted(readable)) or "none"
+            raise ConfigError(f"no collection that you may read has this name; known: {known}")
+        if collection.embedder_id is None:
+            return _Part(collection=collection)  # nothing was ever added to it
+        embedder = self._embedder_for(collection)
+        check_same(name, collection.embedder_id, embedder)
+        notices: tuple[str, ...] = ()
+        nearness = None
+        if can_rank(request.query, collection.language, embedder.languages):
+            try:
+                nearness = Nearness(
+                    vector=await _vector(request.query, embedder, vectors),
+                    floor=embedder.floor,
+                    languages=embedder.languages,
+                )
+            except EmbedderError as error:
+                notices = (f"collection {name!r} was searched by words alone: {error}",)
+        found = await self._linked(collection, request)
+        passages = await self._retriever.find(
+            collection,
+            request.query,
+            nearness=nearness,
+            filters=request.metadata,
+            graph=found,
+        )
+        return _Part(
+            collection=collection,
+            passages=tuple(passages),
+            nodes=found.nodes if found else (),
+            notices=notices,
+        )
+
+    async def _linked(self, collection: Collection, request: SearchRequest) -> GraphFound | None:
+        if not (request.graph and collection.graph and self._graph is not None):
+            return None
+        return await asyncio.to_thread(
+            expand, self._graph, collection.name, request.query, limit=POOL
+        )
+
+    async def _merged(self, request: SearchRequest, parts: list[_Part]) -> SearchResult:
+        errors = [part.error for part in parts if part.error is not None]
+        if len(errors) == len(parts):
+            return _result(request, error="; ".join(errors))
+        found = [passage for part in parts for passage in part.passages]
+        if sum(bool(part.passages) for part in parts) > 1:
+            found.sort(key=lambda each: -each.best.score)
+        if request.threshold is not None:
+            found = [each for each in found if each.best.score >= request.threshold]
+        wanted = _LIMIT if request.limit is None else request.limit
+        notices = (*errors, *(each for part in parts for each in part.notices))
+        if wanted > POOL:
+            notices += (f"a collection gives at most {POOL} passages; {wanted} were wanted",)
+        items = await asyncio.to_thread(self._items, found[: max(0, wanted)])
+        return SearchResult(
+            type="kb",
+            query=request.query,
+            source=request.source,
+            items=items,
+            total=len(items),
+            graph_nodes=tuple(node for part in parts for node in part.nodes),
+            notices=notices,
+        )
+
+    def _items(self, passages: list[Passage]) -> tuple[ResultItem, ...]:
+        return tuple(_item(each, self._text(each)) for each in passages)
+
+    def _text(self, passage: Passage) -> str:
+        if len(passage.chunks) > 1 and passage.is_slice:
+            # As the document has it, with what lies between the chunks.
+            document = passage.best.chunk.document_id
+            said = self._store.text(document, passage.start, passage.end)
+            if len(said) == passage.end - passage.start:
+                return said
+        return passage.text()
+
+
+async def _vector(
+    query: str, embedder: Embedder, vectors: dict[str, asyncio.Task[Vector]]
+) -> Vector:
+    """Return the question's vector, made once for all collections of one embedder."""
+    if (task := vectors.get(embedder.identity)) is None:
+        task = vectors[embedder.identity] = asyncio.ensure_future(embedder.query(query))
+    return await asyncio.shield(task)
+
+
+def _item(passage: Passage, text: str) -> ResultItem:
+    chunk = passage.best.chunk
+    first = passage.chunks[0]
+    known = dict(chunk.metadata)
+    key = str(known.get("key") or "")
+    place: dict[str, Any] = {
+        "chunk_id": chunk.id,
+        "heading": list(first.heading),
+        "start": passage.start,
+        "end": passage.end,
+    }
+    if first.page is not None:
+        place["page"] = first.page
+    if len(passage.chunks) > 1:
+        place["chunk_ids"] = [each.id for each in passage.chunks]
+    return ResultItem(
+        type="kb",
+        title=str(known.get("title") or key.rstrip("/").rsplit("/", 1)[-1] or chunk.document_id),
+        url=key if is_web_url(key) else "",
+        content=text,
+        score=round(passage.best.score, 6),
+        scores={name: round(score, 6) for name, score in passage.best.scores.items()},
+        document_id=chunk.document_id,
+        collection=chunk.collection,
+        metadata=known | place,
+    )
+
+
+def _result(
+    request: SearchRequest, *, error: str | None = None, notices: tuple[str, ...] = ()
+) -> SearchResult:
+    return SearchResult(
+        type="kb", query=request.query, source=request.source, error=error, notices=notices
+    )

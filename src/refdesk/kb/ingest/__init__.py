@@ -1,0 +1,1 @@
+"""From a file, a URL or bytes to chunks in a collection."""

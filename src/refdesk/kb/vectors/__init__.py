@@ -1,0 +1,15 @@
+"""
+Where chunks are kept and found.  A module is found by its presence; `VECTOR_STORES` is the table.
+"""
+
+from refdesk.kb.vectors._base import (
+    VECTOR_STORES,
+    Filters,
+    Hit,
+    Vector,
+    Vectors,
+    VectorStore,
+    fits,
+)
+
+__all__ = ["VECTOR_STORES", "Filters", "Hit", "Vector", "VectorStore", "Vectors", "fits"]

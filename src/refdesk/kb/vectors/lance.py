@@ -1,0 +1,284 @@
+"""
+The embedded store: LanceDB, files in a folder, for any number of processes at once.
+
+Every change is a new version of a table, written whole before it is seen.  Two processes that
+write at once are put in order by Lance; a step that must be tried again is.  Words are brought to
+their stems by the index, which is searched together with what is not in it yet.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Sequence
+from datetime import timedelta
+from importlib import import_module
+from pathlib import Path
+from typing import Any, Final, TypeVar
+
+from refdesk.errors import StoreError
+from refdesk.kb.terms import index_terms, query_terms
+from refdesk.kb.vectors._base import (
+    VECTOR_STORES,
+    Filters,
+    Hit,
+    Vector,
+    Vectors,
+    VectorStore,
+    check_dimension,
+    check_fit,
+    labels_of,
+    safe_name,
+    unknown_index,
+    wanted_documents,
+    wanted_labels,
+)
+from refdesk.store.passages import Chunk
+
+T = TypeVar("T")
+
+_STEMMED: Final = {
+    "ar": "Arabic",
+    "da": "Danish",
+    "de": "German",
+    "en": "English",
+    "es": "Spanish",
+    "fi": "Finnish",
+    "fr": "French",
+    "it": "Italian",
+    "nl": "Dutch",
+    "no": "Norwegian",
+    "pt": "Portuguese",
+    "ru": "Russian",
+    "sv": "Swedish",
+}
+_ATTEMPTS: Final = 12
+_PAUSE_S: Final = 0.02
+_UNINDEXED: Final = 256
+"""So many chunks may wait outside the word index: they are read one by one at every search."""
+
+
+@VECTOR_STORES.register("lance")
+class Lance(VectorStore):
+    """Tables of one LanceDB folder, one for each index."""
+
+    def __init__(self, options: VectorStore.Options, *, folder: Path) -> None:
+        super().__init__(options, folder=folder)
+        self._database: Any = None
+        self._tables: dict[str, Any] = {}
+
+    async def create(self, index: str, *, dimension: int, language: str) -> None:
+        """Make a table and its word index."""
+        if (table := await self._find(index)) is not None:
+            check_dimension(index, await _dimension(table), dimension)
+            return
+        import pyarrow as pa
+        from lancedb.index import FTS
+
+        schema = pa.schema(
+            [
+                pa.field("id", pa.string()),
+                pa.field("document_id", pa.string()),
+                pa.field("revision", pa.string()),
+                pa.field("terms", pa.string()),
+                pa.field("labels", pa.list_(pa.string())),
+                pa.field("vector", pa.list_(pa.float32(), dimension)),
+            ]
+        )
+        database = await self._open()
+        table = await database.create_table(safe_name(index), schema=schema, exist_ok=True)
+        check_dimension(index, await _dimension(table), dimension)
+        stemmed = _STEMMED.get(language.split("-")[0].lower(), "English")
+        words = FTS(
+            base_tokenizer="whitespace",
+            language=stemmed,
+            stem=True,
+            remove_stop_words=True,
+            ascii_folding=True,
+            max_token_length=100,
+        )
+        await _again(lambda: table.create_index("terms", config=words, replace=True))
+
+    async def add(self, index: str, chunks: Sequence[Chunk], vectors: Vectors) -> None:
+        """Add rows as one version of the table."""
+        table = await self._table(index)
+        import pyarrow as pa
+
+        schema = await table.schema()
+        dimension = await _dimension(table)
+        check_fit(index, dimension, chunks, vectors)
+        if not chunks:
+            return
+        rows = pa.table(
+            {
+                "id": [chunk.id for chunk in chunks],
+                "document_id": [chunk.document_id for chunk in chunks],
+                "revision": [chunk.revision for chunk in chunks],
+                "terms": [index_terms(chunk.index_text or chunk.text) for chunk in chunks],
+                "labels": [labels_of(chunk.metadata) for chunk in chunks],
+                "vector": pa.FixedSizeListArray.from_arrays(
+                    pa.array(vectors.astype("float32").reshape(-1)), dimension
+                ),
+            },
+            schema=schema,
+        )
+        await _again(lambda: table.add(rows))
+        await self._catch_up(index, table)
+
+    async def delete(self, index: str, revision: str) -> None:
+        """Delete rows as one version of the table."""
+        if (table := await self._find(index)) is not None:
+            await _again(lambda: table.delete(f"revision = {_quoted(revision)}"))
+
+    async def search_text(
+        self,
+        index: str,
+        query: str,
+        *,
+        k: int,
+        filters: Filters | None = None,
+    ) -> list[Hit]:
+        """Search the word index, and what is not in it yet."""
+        table = await self._table(index)
+        import lancedb.query
+
+        if not (terms := query_terms(query)):
+            return []
+        match: Any = lancedb.query.MatchQuery
+        found = table.query().nearest_to_text(match(terms, "terms"))
+        rows = await _rows(found, ["id", "_score"], k, _condition(filters, None))
+        return [Hit(chunk_id=row["id"], score=row["_score"]) for row in rows]
+
+    async def search_vector(
+        self,
+        index: str,
+        vector: Vector,
+        *,
+        k: int,
+        filters: Filters | None = None,
+        only: Sequence[str] | None = None,
+    ) -> list[Hit]:
+        """Compare with every vector: exact, and fast enough for what one machine holds."""
+        table = await self._table(index)
+        check_dimension(index, await _dimension(table), len(vector))
+        found = table.query().nearest_to(vector.astype("float32")).distance_type("cosine")
+        rows = await _rows(found, ["id", "_distance"], k, _condition(filters, only))
+        return [Hit(chunk_id=row["id"], score=1.0 - row["_distance"]) for row in rows]
+
+    async def revisions(self, index: str) -> set[str]:
+        """Read one column."""
+        if (table := await self._find(index)) is None:
+            return set()
+        rows = await table.query().select(["revision"]).to_arrow()
+        return set(rows.column("revision").unique().to_pylist())
+
+    async def count(self, index: str) -> int:
+        """Count the rows."""
+        table = await self._find(index)
+        return 0 if table is None else int(await table.count_rows())
+
+    async def drop(self, index: str) -> None:
+        """Remove the table's files."""
+        self._tables.pop(index, None)
+        database = await self._open()
+        try:
+            await database.drop_table(safe_name(index), ignore_missing=True)
+        except FileNotFoundError:
+            return
+
+    async def settle(self, index: str) -> None:
+        """Put small files together, take new rows into the word index, remove old versions."""
+        if (table := await self._find(index)) is not None:
+            # Ten minutes: nobody reads a version for longer, and none is removed under a reader.
+            await _again(lambda: table.optimize(cleanup_older_than=timedelta(minutes=10)))
+
+    async def aclose(self) -> None:
+        """Let go of the folder."""
+        self._tables.clear()
+        if self._database is not None:
+            self._database.close()
+            self._database = None
+
+    async def _catch_up(self, index: str, table: Any) -> None:
+        state = await table.index_stats("terms_idx")
+        if state is not None and state.num_unindexed_rows > _UNINDEXED:
+            await self.settle(index)
+
+    async def _open(self) -> Any:
+        if self._database is None:
+            # Imported where it is used, and in a thread: it is large, and few commands need it.
+            lancedb = await asyncio.to_thread(import_module, "lancedb")
+            self.folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+            try:
+                # Every read looks for what other processes have written.
+                self._database = await lancedb.connect_async(
+                    str(self.folder), read_consistency_interval=timedelta(0)
+                )
+            except (OSError, RuntimeError, ValueError) as error:
+                raise StoreError(
+                    f"the folder of the vectors, {self.folder}, cannot be opened: {error}"
+                ) from error
+        return self._database
+
+    async def _find(self, index: str) -> Any:
+        """Return the table of an index, or None where there is none."""
+        if (table := self._tables.get(index)) is not None:
+            return table
+        database = await self._open()
+        try:
+            table = await database.open_table(safe_name(index))
+        except (ValueError, FileNotFoundError) as error:
+            if "not found" in str(error).lower():
+                return None
+            raise
+        self._tables[index] = table
+        return table
+
+    async def _table(self, index: str) -> Any:
+        if (table := await self._find(index)) is None:
+            raise unknown_index(index)
+        return table
+
+
+async def _dimension(table: Any) -> int:
+    return int((await table.schema()).field("vector").type.list_size)
+
+
+async def _rows(
+    found: Any, columns: list[str], k: int, condition: str | None
+) -> list[dict[str, Any]]:
+    if condition is not None:
+        found = found.where(condition)
+    rows: list[dict[str, Any]] = (await found.select(columns).limit(k).to_arrow()).to_pylist()
+    return rows
+
+
+def _condition(filters: Filters | None, only: Sequence[str] | None) -> str | None:
+    every = [
+        "(" + (" OR ".join(f"array_has(labels, {_quoted(one)})" for one in any_of) or "false") + ")"
+        for any_of in wanted_labels(filters)
+    ]
+    if (documents := wanted_documents(filters)) is not None:
+        every.append(_one_of("document_id", documents))
+    if only is not None:
+        every.append(_one_of("id", only))
+    return " AND ".join(every) or None
+
+
+def _one_of(column: str, values: Sequence[str]) -> str:
+    return f"{column} IN ({', '.join(map(_quoted, values))})" if values else "false"
+
+
+def _quoted(text: str) -> str:
+    return "'" + text.replace("'", "''") + "'"
+
+
+async def _again(step: Callable[[], Awaitable[T]]) -> T:
+    """Do a step that another process's step may have come before; then it is done anew."""
+    for attempt in range(_ATTEMPTS):
+        try:
+            return await step()
+        except (RuntimeError, OSError) as error:
+            if "conflict" not in str(error).lower() or attempt == _ATTEMPTS - 1:
+                raise
+            await asyncio.sleep(_PAUSE_S * (attempt + 1))
+    raise AssertionError("unreachable")

@@ -1,0 +1,271 @@
+"""Collections over HTTP, against a real server: made, filled, searched, kept from others."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Any
+from urllib.parse import quote
+
+import httpx2
+import lancedb  # noqa: F401 - loaded here, where no client waits for it
+import onnxruntime  # noqa: F401
+import pytest
+
+from desk import Desk, OpenDesk, answers, asks, whole
+
+BASE = "/api/v1/collections"
+HANDBOOK = (
+    b"# Expenses\n\nEmployees claim expenses within 30 days.\n\n## Travel\n\nTrains go first.\n"
+)
+PROBLEM = "application/problem+json"
+
+
+@pytest.fixture
+def started(opened: OpenDesk) -> OpenDesk:
+    """Starts a desk whose client waits for as long as loading a model takes on a busy machine."""
+
+    @asynccontextmanager
+    async def start(**changes: Any) -> AsyncIterator[Desk]:
+        async with opened(**changes) as desk:
+            desk.client.timeout = 50
+            yield desk
+
+    return start  # type: ignore[return-value]
+
+
+async def made(desk: Desk, name: str = "handbook", **fields: Any) -> httpx2.Response:
+    """Make a collection."""
+    return await desk.client.post(BASE, json={"name": name, **fields})
+
+
+async def filled(desk: Desk, name: str = "handbook", **fields: Any) -> dict[str, Any]:
+    """Make a collection with a document in it, and return the document."""
+    assert (await made(desk, name, **fields)).status_code == 201
+    answer = await desk.client.post(
+        f"{BASE}/{name}/documents", files={"file": ("handbook.md", HANDBOOK)}
+    )
+    assert answer.status_code == 201, answer.text
+    document: dict[str, Any] = answer.json()["added"][0]["document"]
+    return document
+
+
+async def test_whole_way(started: OpenDesk) -> None:
+    """A file is uploaded, found, opened again by its reference with what is around it, removed."""
+    async with started() as desk:
+        document = await filled(desk)
+        assert (document["status"], document["report"]["coverage"]) == ("ready", 1.0)
+        listed = (await desk.client.get(BASE)).json()
+        assert (listed["total"], listed["collections"][0]["ready"]) == (1, 1)
+
+        found = await desk.client.post(
+            f"{BASE}/handbook/search", json={"query": "when are expenses claimed", "limit": 1}
+        )
+        (item,) = found.json()["items"]
+        assert "within 30 days" in item["content"]
+        assert item["metadata"]["heading"] == ["Expenses"]
+
+        reference = (
+            await desk.client.get(f"/v1/references/{found.headers['x-request-id']}/1")
+        ).json()
+        opening = reference["opened"]
+        assert opening["document"]["id"] == document["id"]
+        assert opening["heading"] == ["Expenses"]
+        text = HANDBOOK.decode()
+        assert opening["passage"] == text[opening["start"] : opening["end"]]
+        assert opening["after"] == text[opening["end"] :]
+        assert opening["before"] == text[: opening["start"]]
+
+        by_chunk = await desk.client.get(f"{BASE}/handbook/passages/{opening['chunk_id']}")
+        assert by_chunk.json() == opening
+
+        path = f"{BASE}/handbook/documents/{document['id']}"
+        part = (await desk.client.get(f"{path}?start=2&end=10")).json()["text"]
+        assert part == {"start": 2, "end": 10, "text": "Expenses"}
+        assert (await desk.client.delete(path)).json()["removed"] is True
+        assert (await desk.client.get(path)).status_code == 404
+        gone = (await desk.client.get(f"/v1/references/{found.headers['x-request-id']}/1")).json()
+        assert gone["opened"] is None
+        assert "removed" in gone["notices"][0]
+        assert gone["content"] == item["content"]
+
+
+async def test_search_by_engine_path(started: OpenDesk) -> None:
+    """`/v1/search/kb:<collection>` answers in the shape of every search there."""
+    async with started() as desk:
+        await filled(desk)
+        answer = await desk.post("/v1/search/kb:handbook", {"query": "expenses"})
+        assert answer.status_code == 200
+        assert "30 days" in answer.json()["results"][0]["snippet"]
+        assert desk.engine.queries == []
+
+
+@pytest.mark.parametrize("wire", ["messages", "chat", "responses"])
+async def test_engine_of_a_model(started: OpenDesk, wire: str) -> None:
+    """A model whose engine is a collection is given passages, and the web is not asked."""
+    async with started(
+        collections={"handbook": {}},
+        models={"m": {"upstream": "up", "search": {"enabled": "on", "engine": "kb:handbook"}}},
+    ) as desk:
+        upload = await desk.client.post(
+            f"{BASE}/handbook/documents", files={"file": ("handbook.md", HANDBOOK)}
+        )
+        assert upload.status_code == 201
+        desk.upstream.will(whole(answers(wire)))
+        paths = {"messages": "/messages", "chat": "/chat/completions", "responses": "/responses"}
+        answer = await desk.post(
+            f"/v1{paths[wire]}", asks(wire, "When do employees claim expenses?")
+        )
+        assert answer.status_code == 200
+        assert answer.headers["x-refdesk-search"].startswith("gateway; engine=kb:handbook; results")
+        sent = desk.upstream.seen[0].body.decode()
+        assert "within 30 days" in sent
+        assert f"{BASE}/handbook/passages/" in sent
+        assert desk.engine.queries == []
+        reference = await desk.client.get(f"/v1/references/{answer.headers['x-request-id']}/1")
+        assert reference.json()["type"] == "kb"
+        assert "30 days" in reference.json()["opened"]["passage"]
+
+
+async def test_engine_finds_nothing(started: OpenDesk) -> None:
+    """A collection that has nothing, or is not there, degrades; the web is no way out."""
+    models = {"m": {"upstream": "up", "search": {"enabled": "on", "engine": "kb:empty"}}}
+    async with started(collections={"empty": {}}, models=models) as desk:
+        desk.upstream.will(whole(answers("messages")))
+        answer = await desk.post("/v1/messages", asks("messages"))
+        assert answer.status_code == 200
+        assert answer.headers["x-refdesk-search"] == "degraded; reason=no_results"
+        assert desk.engine.queries == []
+
+
+async def test_upload_outcomes(started: OpenDesk) -> None:
+    """The same bytes are no work, other bytes replace; what has no text is told, and is 422."""
+    async with started() as desk:
+        first = await filled(desk)
+        where = f"{BASE}/handbook/documents"
+        again = await desk.client.post(f"{where}?name=handbook.md", content=HANDBOOK)
+        assert again.json()["added"][0]["outcome"] == "unchanged"
+        other = await desk.client.post(f"{where}?name=handbook.md", content=HANDBOOK + b"\nNew.\n")
+        assert other.json()["added"][0]["outcome"] == "updated"
+        assert other.json()["added"][0]["document"]["id"] == first["id"]
+        bad = await desk.client.post(f"{where}?name=broken.pdf", content=b"%PDF-1.7 broken")
+        assert (bad.status_code, bad.headers["content-type"]) == (422, PROBLEM)
+        assert "broken.pdf" in bad.json()["detail"]
+        assert bad.json()["added"][0]["outcome"] in ("failed", "empty")
+        mixed = await desk.client.post(
+            where, files=[("f", ("broken.pdf", b"%PDF-1.7 x")), ("f", ("ok.txt", b"All well."))]
+        )
+        assert mixed.status_code == 200
+        names = {
+            one["key"]: one["status"] for one in (await desk.client.get(where)).json()["documents"]
+        }
+        assert names["ok.txt"] == "ready"
+        assert names.get("broken.pdf", "failed") != "ready"
+
+
+REFUSED: list[tuple[str, str, dict[str, Any], int, str]] = [
+    ("POST", "", {"json": {}}, 400, "name is None"),
+    ("POST", "", {"json": {"name": "a/b"}}, 400, "no name for a collection"),
+    ("POST", "", {"json": {"name": "x", "grpah": True}}, 400, "did you mean 'graph'?"),
+    ("POST", "", {"json": {"name": "x", "graph": "yes"}}, 400, "send true or false"),
+    ("POST", "", {"json": {"name": "x", "chunk_chars": 0}}, 400, "chunk_chars is 0"),
+    ("POST", "", {"content": b"{"}, 400, "not JSON"),
+    ("POST", "", {"json": {"name": "handbook"}}, 409, "already"),
+    ("GET", "/handbok", {}, 404, "did you mean 'handbook'?"),
+    ("GET", "/handbook/nonsense", {}, 404, "served below"),
+    ("GET", "/handbook/documents/doc_x", {}, 404, "has no document 'doc_x'"),
+    ("GET", "/handbook/passages/x", {}, 404, "no passage"),
+    ("DELETE", "/other", {}, 404, "no collection is called 'other'"),
+    ("POST", "/handbook/search", {"json": {"query": " "}}, 400, "query is empty"),
+    ("POST", "/handbook/search", {"json": {"query": "x", "threshold": 7}}, 400, "threshold"),
+    (
+        "POST",
+        "/handbook/search",
+        {"json": {"query": "x", "collections": ["y"]}},
+        400,
+        "collections",
+    ),
+    ("POST", "/handbook/documents", {"json": {"urls": ["/etc/passwd"]}}, 400, "no web address"),
+    ("POST", "/handbook/documents", {"json": {"urls": ["file:///etc/passwd"]}}, 400, "no web addr"),
+    ("POST", "/handbook/documents", {"json": {"paths": ["/etc"]}}, 400, "no field is called"),
+    ("POST", "/handbook/documents", {"content": b"x"}, 400, "no name"),
+]
+
+
+async def test_refused(started: OpenDesk) -> None:
+    """What cannot be done is a problem that names the value and the remedy."""
+    async with started() as desk:
+        await made(desk)
+        for method, path, options, status, told in REFUSED:
+            answer = await desk.client.request(method, BASE + path, **options)
+            assert answer.headers["content-type"] == PROBLEM, (method, path, answer.text)
+            assert (answer.status_code, told in answer.json()["detail"]) == (status, True), (
+                method, path, answer.text,
+            )  # fmt: skip
+
+
+async def test_private_address(started: OpenDesk) -> None:
+    """A URL on this machine or its network is no page of the web."""
+    async with started() as desk:
+        await made(desk)
+        url = f"http://{desk.host}:{desk.port}/metrics"
+        answer = await desk.client.post(f"{BASE}/handbook/documents", json={"urls": [url]})
+        assert answer.status_code == 422
+        assert answer.json()["added"][0]["outcome"] == "failed"
+
+
+async def test_document_by_key(started: OpenDesk) -> None:
+    """A document may be named by what it was added from, encoded once."""
+    async with started() as desk:
+        await filled(desk)
+        name = quote("handbook.md", safe="")
+        assert (await desk.client.get(f"{BASE}/handbook/documents/{name}")).status_code == 200
+
+
+async def test_other_sites_pages(started: OpenDesk) -> None:
+    """Without a key, no web page of another site and no other name leads here."""
+    async with started() as desk:
+        await made(desk)
+        for headers in (
+            {"origin": "https://evil.example"},
+            {"sec-fetch-site": "cross-site"},
+            {"host": "evil.example"},
+        ):
+            answer = await desk.client.post(
+                f"{BASE}/handbook/documents?name=a.txt", content=b"x", headers=headers
+            )
+            assert answer.status_code == 403, headers
+            assert answer.headers["content-type"] == PROBLEM
+        assert (await desk.client.get(f"{BASE}/handbook")).json()["documents"] == 0
+
+
+async def test_permission(started: OpenDesk) -> None:
+    """A collection that a key may not read is not there for it, on any route."""
+    async with started(auth={"required": True}) as desk:
+        keys = desk.store.keys
+        sales, _ = await asyncio.to_thread(keys.create, "sales", claims={"team": "sales"})
+        law, _ = await asyncio.to_thread(keys.create, "law", claims={"team": "law"})
+        await asyncio.to_thread(desk.application.keys.reload)
+        assert (await desk.client.get(BASE)).status_code == 401
+        mine, theirs = {"x-api-key": sales}, {"x-api-key": law}
+        created = await desk.client.post(
+            BASE, json={"name": "prices", "permission": {"team": "sales"}}, headers=mine
+        )
+        assert created.status_code == 201
+        await desk.client.post(
+            f"{BASE}/prices/documents?name=p.txt", content=b"The price is 7.", headers=mine
+        )
+        assert (await desk.client.get(BASE, headers=theirs)).json()["total"] == 0
+        for method, path in (
+            ("GET", "/prices"), ("DELETE", "/prices"), ("GET", "/prices/documents"),
+            ("POST", "/prices/reindex"),
+        ):  # fmt: skip
+            refused = await desk.client.request(method, BASE + path, headers=theirs)
+            assert refused.status_code == 404, path
+            assert "prices" not in refused.json()["detail"].partition("known:")[2]
+        body = {"query": "price"}
+        found = await desk.client.post(f"{BASE}/prices/search", json=body, headers=mine)
+        assert found.json()["total"] == 1
+        hidden = await desk.client.post("/v1/search/kb:prices", json=body, headers=theirs)
+        assert hidden.status_code == 404

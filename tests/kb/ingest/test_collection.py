@@ -1,0 +1,167 @@
+"""Collections: made, shown, embedded anew, dropped; passages and what surrounds them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from refdesk.errors import ConfigError, StoreError
+from refdesk.kb.collection import without_secrets
+from refdesk.store.passages import Collection
+
+TEXT = "# Title\n\n" + "\n\n".join(f"Paragraph number {at} has some words." for at in range(6))
+
+
+async def test_create_and_list(desk: Any) -> None:
+    """A collection is kept as it was made; a second of its name is refused."""
+    knowledge = desk.knowledge()
+    made = await knowledge.create(
+        Collection(name="手册", language="zh", graph=True, permission={"team": "a"})
+    )
+    assert await knowledge.show("手册") == made
+    assert (made.language, made.graph, made.permission) == ("zh", True, {"team": "a"})
+    assert [one.name for one in await knowledge.list()] == ["docs", "手册"]
+    with pytest.raises(StoreError, match="there is a collection called '手册' already"):
+        await knowledge.create(Collection(name="手册"))
+    with pytest.raises(StoreError, match="no collection is called 'nope'; known: docs, 手册"):
+        await knowledge.show("nope")
+
+
+@pytest.mark.parametrize("name", ["", ".x", "a/b", "a b", "x" * 65, "../x", "-"])
+async def test_names(desk: Any, name: str) -> None:
+    """A name that could be mistaken for a path or an option is refused."""
+    with pytest.raises(ConfigError, match="cannot be called"):
+        await desk.knowledge().create(Collection(name=name))
+
+
+async def test_keys_are_not_kept(desk: Any) -> None:
+    """What a collection remembers of its embedder holds no key."""
+    entry = {"type": "openai", "model": "m", "api_key": "canary", "headers": {"x": "canary"}}
+    made = await desk.knowledge().create(Collection(name="remote", embedder=entry))
+    assert made.embedder == {"type": "openai", "model": "m"} == without_secrets(entry)
+
+
+async def test_embedder_is_remembered(desk: Any) -> None:
+    """From the first document on, a collection knows what embedded it."""
+    knowledge = desk.knowledge()
+    assert (await knowledge.show("docs")).embedder_id is None
+    await knowledge.add("docs", [desk.paper("a.md", TEXT)])
+    collection = await knowledge.show("docs")
+    assert (collection.embedder_id, collection.dimension) == ("hash-4", 4)
+
+
+async def test_reindex(desk: Any) -> None:
+    """Embedding anew takes another embedder, builds beside, switches, and drops the old index."""
+    knowledge = desk.knowledge()
+    await knowledge.add("docs", [desk.paper("a.md", TEXT), desk.paper("b.md", "Other words.")])
+    before = await knowledge.show("docs")
+    texts = desk.index.texts()
+    desk.embedder.identity = "other"
+    seen = []
+    after = await knowledge.reindex("docs", embedder={"type": "other"}, progress=seen.append)
+    assert (after.embedder_id, after.embedder) == ("other", {"type": "other"})
+    assert list(desk.index.chunks) == [after.index] != [before.index]
+    assert desk.index.texts() == texts
+    assert [(one.done, one.total) for one in seen] == [(1, 2), (2, 2)]
+    (again,) = await knowledge.add("docs", [desk.papers / "a.md"])
+    assert again.outcome == "unchanged"
+    desk.consistent()
+
+
+async def test_reindex_while_documents_change(desk: Any) -> None:
+    """What is added, changed and removed while a collection is embedded anew is not lost."""
+    knowledge, other = desk.knowledge(), desk.knowledge()
+    for name in ("a.md", "b.md", "c.md"):
+        desk.paper(name, f"First words of {name}.")
+    await knowledge.add("docs", [desk.papers])
+
+    async def change() -> None:
+        await other.remove("docs", str(desk.papers / "a.md"))
+        desk.paper("b.md", "Second words.")
+        desk.paper("d.md", "New words.")
+        added = await other.add("docs", [desk.papers / "b.md", desk.papers / "d.md"])
+        assert [one.outcome for one in added] == ["updated", "added"]
+
+    desk.embedder.before = change
+    await knowledge.reindex("docs")
+    assert desk.index.texts() == ["First words of c.md.", "New words.", "Second words."]
+    desk.consistent()
+
+
+async def test_document_embedded_across_a_switch(desk: Any) -> None:
+    """A document that was embedded for the old index while the new one came is embedded again."""
+    knowledge, other = desk.knowledge(), desk.knowledge()
+    await knowledge.add("docs", [desk.paper("a.md", "First.")])
+
+    async def switch() -> None:
+        await other.reindex("docs")
+
+    desk.embedder.before = switch
+    (added,) = await knowledge.add("docs", [desk.paper("b.md", "Second.")])
+    assert added.outcome == "added"
+    assert desk.index.texts() == ["First.", "Second."]
+    desk.consistent()
+
+
+async def test_failed_reindex(desk: Any) -> None:
+    """If embedding anew fails, the collection is as it was."""
+    knowledge = desk.knowledge()
+    await knowledge.add("docs", [desk.paper("a.md", TEXT)])
+    before = await knowledge.show("docs")
+    desk.embedder.failing = StoreError("away")
+    with pytest.raises(StoreError, match="away"):
+        await knowledge.reindex("docs")
+    assert await knowledge.show("docs") == before
+    desk.consistent()
+
+
+async def test_two_reindexes(desk: Any) -> None:
+    """A second process is told that a collection is being embedded anew."""
+    knowledge, other = desk.knowledge(), desk.knowledge()
+    await knowledge.add("docs", [desk.paper("a.md", TEXT)])
+
+    async def second() -> None:
+        with pytest.raises(StoreError, match="being re-indexed by another process"):
+            await other.reindex("docs")
+        assert await other.resume() == []
+
+    desk.embedder.before = second
+    await knowledge.reindex("docs")
+    desk.consistent()
+
+
+async def test_drop(desk: Any) -> None:
+    """A dropped collection is gone with everything in it."""
+    knowledge = desk.knowledge()
+    await knowledge.add("docs", [desk.paper("a.md", TEXT)])
+    await knowledge.drop("docs")
+    assert desk.index.chunks == {}
+    assert await knowledge.list() == []
+    with pytest.raises(StoreError, match="no collection is called 'docs'; known: none"):
+        await knowledge.drop("docs")
+    desk.consistent()
+
+
+async def test_passage(desk: Any) -> None:
+    """A passage leads to its neighbours and to the text round it; an old one leads nowhere."""
+    knowledge = desk.knowledge()
+    path = desk.paper("a.md", TEXT)
+    (added,) = await knowledge.add("docs", [path])
+    chunks = desk.store.knowledge.chunks_of(added.document.id)
+    assert await knowledge.passage(chunks[2].id, around=1) == chunks[1:4]
+    assert await knowledge.passage(chunks[0].id, around=0) == chunks[:1]
+    start, end = chunks[1].start, chunks[3].end
+    assert await knowledge.text(added.document.id, start, end) == TEXT[start:end]
+    desk.paper("a.md", "New.")
+    await knowledge.add("docs", [path])
+    assert await knowledge.passage(chunks[2].id) == []
+
+
+async def test_long_text(desk: Any) -> None:
+    """Text is read across the pieces that it is stored in."""
+    knowledge = desk.knowledge()
+    text = "".join(f"{at:09d}\n" for at in range(14_000))
+    (added,) = await knowledge.add("docs", [desk.paper("long.txt", text)])
+    for start, end in ((0, 10), (65_530, 65_550), (131_000, 140_000), (65_536, 65_537), (9, 3)):
+        assert await knowledge.text(added.document.id, start, end) == text[start:end]

@@ -1,0 +1,149 @@
+"""What the child that reads documents makes of bytes; the functions only, in this process."""
+
+from __future__ import annotations
+
+import io
+import zipfile
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import papers
+from refdesk.kb.ingest import parse_child
+from refdesk.kb.ingest.parse_child import Refusal, decoded, kind_of, paged_text, read
+
+DOCX = "application/vnd.openxmlformats-officedocument.wordprocessingml.document"
+
+
+@pytest.mark.parametrize(
+    ("text", "encoding"),
+    [
+        ("产品,价格", "gb18030"),
+        ("中华人民共和国，简称中国，位于亚洲东部。", "gb18030"),
+        ("これは日本語の文章です。漢字も入っています。", "shift_jis"),
+        ("これは日本語の文章です。漢字も入っています。", "euc_jp"),
+        ("這是繁體中文的文件,用來測試編碼。", "big5"),
+        ("안녕하세요. 이것은 한국어 문서입니다. 인코딩을 시험합니다.", "euc_kr"),
+        ("Café déjà vu, naïve Straße, über", "cp1252"),
+        ("Привет, мир! Это текст.", "cp1251"),
+        ("Привет, мир! Это текст.", "koi8_r"),
+        ("hello é 中", "utf-8"),
+        ("hello é 中", "utf-16"),
+        ("hello é 中", "utf-32"),
+        ("plain text of ASCII letters", "utf-16-le"),
+        ("plain text of ASCII letters", "utf-16-be"),
+    ],
+)
+def test_encoding_is_found(text: str, encoding: str) -> None:
+    """Text comes out as it was written, whatever it was encoded in; and the report can say so."""
+    assert decoded(text.encode(encoding)) == (text, encoding, 0)
+
+
+def test_line_ends_and_nul() -> None:
+    """Line ends become one character, a byte order mark goes, and nothing else is rewritten."""
+    assert decoded(b"\xef\xbb\xbfa\r\nb\rc\n  d \t")[0] == "a\nb\nc\n  d \t"
+
+
+def test_binary_is_no_text() -> None:
+    """Bytes of no known format are refused, not indexed as characters."""
+    with pytest.raises(Refusal, match="format is not known: save it as"):
+        read(bytes(range(256)) * 10, "data.bin")
+
+
+@pytest.mark.parametrize(
+    ("data", "name", "kind"),
+    [
+        (papers.pdf(["x"]), "letter.txt", "application/pdf"),
+        (papers.docx("a", "b"), "letter.pdf", DOCX),
+        (b"<!doctype html><p>x", "page.pdf", "text/html"),
+        (b"<!-- made by -->\n<html lang=en>", "page", "text/html"),
+        (b"{\\rtf1 x}", "x.doc", "application/rtf"),
+        (b"# x", "x.MD", "text/markdown"),
+        (b"<html>", "about-html.txt", "text/plain"),
+        (b"a,b", "x.csv", "text/csv"),
+        (b"BM is how this text begins", "x.txt", "text/plain"),
+        (b"x", "../../etc/cron.d/x", "text/plain"),
+        (b"x", "a\0.pdf", "text/plain"),
+    ],
+)
+def test_kind_by_content(data: bytes, name: str, kind: str) -> None:
+    """What a document is, its bytes say; the name decides among texts only."""
+    assert kind_of(data, name) == kind
+
+
+def test_zip_bomb() -> None:
+    """An archive that unpacks to many times its size is refused before it is unpacked."""
+    with pytest.raises(Refusal, match="times its size"):
+        kind_of(papers.bomb(), "x.docx")
+
+
+def test_archive_of_many_parts(monkeypatch: pytest.MonkeyPatch) -> None:
+    """An archive of more parts than any document has is refused."""
+    monkeypatch.setattr(parse_child, "MAX_MEMBERS", 3)
+    with pytest.raises(Refusal, match="4 parts"):
+        kind_of(papers.zipped(dict.fromkeys("abcd", "")), "x.docx")
+
+
+def test_archive_that_lies_about_its_size() -> None:
+    """An archive that would unpack to more than is allowed is refused, whatever its ratio."""
+    out = io.BytesIO()
+    with zipfile.ZipFile(out, "w") as archive:
+        archive.writestr("word/document.xml", "x" * 100)
+    small = out.getvalue()
+    size = (100).to_bytes(4, "little")
+    lying = small.replace(size + size, size + (0xFFFFFFF0).to_bytes(4, "little"))
+    assert lying != small
+    with pytest.raises(Refusal, match="would unpack to"):
+        kind_of(lying, "x.docx")
+
+
+@pytest.mark.parametrize(
+    ("data", "why"),
+    [
+        (papers.zipped({"a.txt": "x"}), "is an archive and no document: unpack it"),
+        (b"PK\3\4 and no more", "is damaged"),
+        (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + "EncryptedPackage".encode("utf-16-le"), "encrypted"),
+        (b"\x89PNG\r\n\x1a\n", "image"),
+    ],
+)
+def test_refused(data: bytes, why: str) -> None:
+    """What is not read is refused with the reason and what to do."""
+    with pytest.raises(Refusal, match=why):
+        kind_of(data, "x.docx")
+
+
+def test_pages_of_markdown() -> None:
+    """Where a page begins is carried from its plain text to the Markdown of the whole."""
+    pages = ["1. First\r\nwords one", "", "Second\r\nwords two"]
+    text = "# 1\\. First\n\nwords one\n\n## Second\n\nwords two\n"
+    found = paged_text(text, pages)
+    assert found == {"pages": [0, 24, 24], "blank": [2]}
+    assert text[24:].startswith("## Second")
+
+
+def test_pages_that_do_not_fit() -> None:
+    """Where Markdown and pages differ too much, the pages' own text is taken."""
+    pages = ["one " * 200, "two " * 200]
+    found = paged_text("something else altogether", pages)
+    assert found["text"][found["pages"][1] :].startswith("two two")
+    assert found["shape"] == "plain"
+
+
+def test_xml_entities_stay_as_they_are() -> None:
+    """XML is read as text: no entity is resolved, so that none can reach a file or the network."""
+    bomb = b'<?xml version="1.0"?><!DOCTYPE a [<!ENTITY x SYSTEM "file:///etc/passwd">]><a>&x;</a>'
+    assert read(bomb, "x.xml")["text"] == bomb.decode()
+
+
+@settings(max_examples=80, deadline=None)
+@given(st.binary(max_size=200))
+def test_any_bytes_decode(data: bytes) -> None:
+    """Any bytes become text that can be stored, or are refused."""
+    try:
+        text, _, _ = decoded(data)
+    except Refusal:
+        return
+    assert "\r" not in text
+    assert "\0" not in text
+    text.encode()

@@ -1,0 +1,121 @@
+"""Documents for tests, made from nothing: small, valid, and some that are made to do harm."""
+
+from __future__ import annotations
+
+import io
+import zipfile
+from collections.abc import Mapping, Sequence
+
+_PACKAGE = "http://schemas.openxmlformats.org/package/2006/"
+_OFFICE = "http://schemas.openxmlformats.org/officeDocument/2006/relationships"
+_WORD = "http://schemas.openxmlformats.org/wordprocessingml/2006/main"
+_SHEET = "http://schemas.openxmlformats.org/spreadsheetml/2006/main"
+
+
+def zipped(parts: Mapping[str, str | bytes]) -> bytes:
+    """Return a ZIP archive of these parts."""
+    out = io.BytesIO()
+    with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, body in parts.items():
+            archive.writestr(name, body)
+    return out.getvalue()
+
+
+def docx(heading: str, text: str) -> bytes:
+    """Return a Word document: a heading, a paragraph, a table of two rows."""
+    cell = "<w:tc><w:p><w:r><w:t>{}</w:t></w:r></w:p></w:tc>"
+    rows = "".join(
+        f"<w:tr>{cell.format(left)}{cell.format(right)}</w:tr>"
+        for left, right in (("Quarter", "Sales"), ("Q3 2024", "1300"))
+    )
+    body = (
+        f'<w:p><w:pPr><w:pStyle w:val="Heading1"/></w:pPr><w:r><w:t>{heading}</w:t></w:r></w:p>'
+        f"<w:p><w:r><w:t>{text}</w:t></w:r></w:p><w:tbl>{rows}</w:tbl>"
+    )
+    return zipped(
+        {
+            "[Content_Types].xml": _types("word/document", "wordprocessingml.document"),
+            "_rels/.rels": _relation("officeDocument", "word/document.xml"),
+            "word/document.xml": f'<w:document xmlns:w="{_WORD}"><w:body>{body}</w:body>'
+            "</w:document>",
+        }
+    )
+
+
+def xlsx(rows: Sequence[Sequence[str]]) -> bytes:
+    """Return a workbook of one sheet called Sales."""
+    cells = "".join(
+        f'<row r="{at}">'
+        + "".join(
+            f'<c r="{chr(65 + column)}{at}" t="inlineStr"><is><t>{value}</t></is></c>'
+            for column, value in enumerate(row)
+        )
+        + "</row>"
+        for at, row in enumerate(rows, 1)
+    )
+    return zipped(
+        {
+            "[Content_Types].xml": _types("xl/workbook", "spreadsheetml.sheet"),
+            "_rels/.rels": _relation("officeDocument", "xl/workbook.xml"),
+            "xl/workbook.xml": f'<workbook xmlns="{_SHEET}" xmlns:r="{_OFFICE}"><sheets>'
+            '<sheet name="Sales" sheetId="1" r:id="r1"/></sheets></workbook>',
+            "xl/_rels/workbook.xml.rels": _relation("worksheet", "worksheets/sheet1.xml"),
+            "xl/worksheets/sheet1.xml": f'<worksheet xmlns="{_SHEET}"><sheetData>{cells}'
+            "</sheetData></worksheet>",
+        }
+    )
+
+
+def pdf(pages: Sequence[str], *, trailer: str = "") -> bytes:
+    """Return a PDF with one line of text on each page; a page without text is blank."""
+    objects = [
+        "<</Type/Catalog/Pages 2 0 R>>",
+        f"<</Type/Pages/Count {len(pages)}/Kids["
+        + " ".join(f"{4 + 2 * at} 0 R" for at in range(len(pages)))
+        + "]>>",
+        "<</Type/Font/Subtype/Type1/BaseFont/Helvetica>>",
+    ]
+    for at, text in enumerate(pages):
+        stream = f"BT /F1 12 Tf 40 700 Td ({text}) Tj ET" if text else ""
+        objects.append(
+            "<</Type/Page/Parent 2 0 R/MediaBox[0 0 612 792]/Resources<</Font<</F1 3 0 R>>>>"
+            f"/Contents {5 + 2 * at} 0 R>>"
+        )
+        objects.append(f"<</Length {len(stream)}>>stream\n{stream}\nendstream")
+    out = b"%PDF-1.4\n"
+    places = []
+    for number, body in enumerate(objects, 1):
+        places.append(len(out))
+        out += f"{number} 0 obj{body}endobj\n".encode("latin-1")
+    start = len(out)
+    out += f"xref\n0 {len(objects) + 1}\n0000000000 65535 f \n".encode()
+    out += b"".join(f"{place:010d} 00000 n \n".encode() for place in places)
+    tail = f"trailer<</Root 1 0 R/Size {len(objects) + 1}{trailer}>>\nstartxref\n{start}\n%%EOF"
+    return out + tail.encode("latin-1")
+
+
+def locked_pdf() -> bytes:
+    """Return a PDF that asks for a password."""
+    secret = f"/Encrypt<</Filter/Standard/V 1/R 2/O<{'11' * 32}>/U<{'22' * 32}>/P -4>>/ID[<00><00>]"
+    return pdf(["secret"], trailer=secret)
+
+
+def bomb() -> bytes:
+    """Return a Word document of some kilobytes that unpacks to hundreds of megabytes."""
+    return zipped({"[Content_Types].xml": "<Types/>", "word/document.xml": b"0" * 60_000_000})
+
+
+def _types(part: str, kind: str) -> str:
+    return (
+        f'<Types xmlns="{_PACKAGE}content-types"><Default Extension="rels" ContentType="application'
+        '/vnd.openxmlformats-package.relationships+xml"/><Default Extension="xml"'
+        f' ContentType="application/xml"/><Override PartName="/{part}.xml" ContentType='
+        f'"application/vnd.openxmlformats-officedocument.{kind}.main+xml"/></Types>'
+    )
+
+
+def _relation(kind: str, target: str) -> str:
+    return (
+        f'<Relationships xmlns="{_PACKAGE}relationships"><Relationship Id="r1"'
+        f' Type="{_OFFICE}/{kind}" Target="{target}"/></Relationships>'
+    )
