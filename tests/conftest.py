@@ -10,6 +10,11 @@ from typing import Any
 
 import pytest
 import structlog
+from hypothesis import HealthCheck, settings
+
+# Machines that run tests are busy; how long an example takes says nothing.
+settings.register_profile("busy", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("busy")
 
 
 @pytest.fixture(autouse=True)
