@@ -207,8 +207,8 @@ class Lance(VectorStore):
         if self._database is None:
             # Imported where it is used, and in a thread: it is large, and few commands need it.
             lancedb = await asyncio.to_thread(import_module, "lancedb")
-            self.folder.mkdir(parents=True, exist_ok=True, mode=0o700)
             try:
+                self.folder.mkdir(parents=True, exist_ok=True, mode=0o700)
                 # Every read looks for what other processes have written.
                 self._database = await lancedb.connect_async(
                     str(self.folder), read_consistency_interval=timedelta(0)
