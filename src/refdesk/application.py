@@ -70,12 +70,12 @@ _CLEAN_EVERY_S: Final = 3600.0
 _log: structlog.stdlib.BoundLogger = structlog.get_logger("refdesk")
 
 
-def base_url(config: Config) -> str:
+def base_url(config: Config, port: int | None = None) -> str:
     """Return where this server is reached from this machine; `kb:` references open there."""
     host = config.server.host
     if host in ("0.0.0.0", "::"):  # noqa: S104 - every address is also this one
         host = "127.0.0.1"
-    return f"http://{f'[{host}]' if ':' in host else host}:{config.server.port}"
+    return f"http://{f'[{host}]' if ':' in host else host}:{port or config.server.port}"
 
 
 def key_required(config: Config) -> bool:
@@ -108,6 +108,8 @@ class Application:
     metrics: Metrics
     log: RequestLog
     stopping: bool = False
+    port: int | None = None
+    """The port that the server got, where the configuration leaves it open (0)."""
     _prices: _Prices
     _records: _Records
     _tasks: list[asyncio.Task[None]]
@@ -144,7 +146,7 @@ class Application:
             kb_search,
             default=lambda: web.settings.default_engine,
             identity=lambda: host.claims(CHARGED_KEY.get()),
-            base_url=lambda: base_url(application.config),
+            base_url=lambda: base_url(application.config, application.port),
             within_s=lambda: web.settings.budget_ms / 1000,
             pages=lambda: web.settings.pages_per_query,
         )

@@ -144,6 +144,7 @@ async def _serve(
     store = await asyncio.to_thread(open_store, loaded.config)
     try:
         application = await Application.start(loaded.config, store)
+        application.port = sock.getsockname()[1]
         loop = asyncio.get_running_loop()
         beside: set[asyncio.Task[Any]] = set()
 

@@ -41,10 +41,15 @@ class Jobs:
         kind: SourceKind,
         metadata: Mapping[str, Any] | None = None,
         upload: str | None = None,
+        owner: str | None = None,
+        lease_s: float = 0.0,
     ) -> tuple[Job, bool]:
         """
         Return the job for a key, and whether it is new; one that is open already stays as it is.
+
+        With an owner, a new one is claimed from the start, so that nobody can come between.
         """
+        moment = self._now()
         values = {
             "id": f"job_{secrets.token_hex(10)}",
             "collection": collection,
@@ -52,18 +57,20 @@ class Jobs:
             "kind": kind,
             "metadata": dict(metadata or {}),
             "upload": upload,
-            "attempts": 0,
-            "created": self._now(),
+            "owner": owner,
+            "lease_until": moment + timedelta(seconds=lease_s) if owner else None,
+            "attempts": 1 if owner else 0,
+            "created": moment,
         }
         with self._database.write() as connection:
-            done = connection.execute(
+            connection.execute(
                 self._database.insert(kb_jobs)
                 .values(**values)
                 .on_conflict_do_nothing(index_elements=["collection", "key"])
             )
             query = select(kb_jobs).where(kb_jobs.c.collection == collection, kb_jobs.c.key == key)
             row = connection.execute(query).mappings().one()
-            return _as_job(row), bool(done.rowcount)
+            return _as_job(row), row["id"] == values["id"]
 
     def get(self, job_id: str) -> Job | None:
         """Return a job; None once it is done."""

@@ -73,16 +73,13 @@ class KnowledgeStore:
         row = {name: getattr(collection, name) for name in _COLLECTION}
         row |= {"index": _new_index(collection.name), "created": self._now()}
         with self._database.write() as connection:
-            done = connection.execute(
-                self._database.insert(kb_collections)
-                .values(**row)
-                .on_conflict_do_nothing(index_elements=["name"])
-            )
-            if not done.rowcount:
+            # Drivers do not agree on the row count of an insert that may do nothing.
+            if _collection(connection, collection.name) is not None:
                 raise StoreError(
                     f"there is a collection called {collection.name!r} already; add to it, or "
                     "choose another name"
                 )
+            connection.execute(insert(kb_collections).values(**row))
         return Collection(**row)
 
     def collection(self, name: str) -> Collection:

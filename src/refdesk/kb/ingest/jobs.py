@@ -163,15 +163,17 @@ class Runner:
     ) -> Added:
         run, jobs = self._store.run, self._store.jobs
         while True:
-            job, _ = await run(
+            job, fresh = await run(
                 jobs.put,
                 collection.name,
                 source.key,
                 kind=source.kind,
                 metadata=metadata,
                 upload=upload,
+                owner=self.owner,
+                lease_s=self._lease_s,
             )
-            claimed = await self.claim(job)
+            claimed = self._hold(job) if fresh else await self.claim(job)
             if claimed is None:
                 # Somebody is at this very document.  When they are done, it is found unchanged.
                 await asyncio.sleep(_POLL_S)
@@ -213,11 +215,13 @@ class Runner:
         claimed = await self._store.run(
             self._store.jobs.claim, job.id, self.owner, lease_s=self._lease_s, over=over
         )
-        if claimed is not None:
-            self._mine.add(claimed.id)
-            if self._keeper is None or self._keeper.done():
-                self._keeper = asyncio.create_task(self._keep_leases())
-        return claimed
+        return None if claimed is None else self._hold(claimed)
+
+    def _hold(self, job: Job) -> Job:
+        self._mine.add(job.id)
+        if self._keeper is None or self._keeper.done():
+            self._keeper = asyncio.create_task(self._keep_leases())
+        return job
 
     async def end(self, job: Job) -> None:
         """End a job that was claimed here and has nothing to publish."""

@@ -72,7 +72,7 @@ class Lance(VectorStore):
             check_dimension(index, await _dimension(table), dimension)
             return
         import pyarrow as pa
-        from lancedb.index import FTS
+        from lancedb.index import FTS, BTree
 
         schema = pa.schema(
             [
@@ -97,6 +97,8 @@ class Lance(VectorStore):
             max_token_length=100,
         )
         await _again(lambda: table.create_index("terms", config=words, replace=True))
+        # Asking how near some chunks are takes a quarter of the time with it (30,000 chunks).
+        await _again(lambda: table.create_index("id", config=BTree(), replace=True))
 
     async def add(self, index: str, chunks: Sequence[Chunk], vectors: Vectors) -> None:
         """Add rows as one version of the table."""
@@ -207,8 +209,8 @@ class Lance(VectorStore):
         if self._database is None:
             # Imported where it is used, and in a thread: it is large, and few commands need it.
             lancedb = await asyncio.to_thread(import_module, "lancedb")
-            self.folder.mkdir(parents=True, exist_ok=True, mode=0o700)
             try:
+                self.folder.mkdir(parents=True, exist_ok=True, mode=0o700)
                 # Every read looks for what other processes have written.
                 self._database = await lancedb.connect_async(
                     str(self.folder), read_consistency_interval=timedelta(0)
