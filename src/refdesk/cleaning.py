@@ -43,7 +43,7 @@ def escape_attribute(text: str) -> str:
 
 
 def visible(text: str) -> str:
-    """Return text without invisible characters; each control character becomes a space."""
+    """Return text without invisible characters; controls and odd spaces become plain spaces."""
     if text.isascii():
         return text if text.isprintable() else "".join(c if c.isprintable() else " " for c in text)
     kept: list[str] = []
@@ -56,7 +56,7 @@ def visible(text: str) -> str:
                 continue
         else:
             marks = 0
-        if category in ("Cc", "Zl", "Zp"):
+        if category in ("Cc", "Zl", "Zp", "Zs"):
             kept.append(" ")
         elif category not in ("Cf", "Cs", "Co", "Cn"):
             kept.append(char)
