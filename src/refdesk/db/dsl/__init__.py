@@ -1,0 +1,61 @@
+"""
+The query language: typed values, a reader, a writer, a linter, and a compiler to SQLAlchemy.
+
+Pure: nothing here asks a database or a clock.  Values are bound, names are looked up.
+"""
+
+from refdesk.db.dsl.types import (
+    Binary,
+    Call,
+    Case,
+    Cast,
+    Claim,
+    Comparison,
+    Condition,
+    Constant,
+    Diagnostic,
+    Expression,
+    Field,
+    Group,
+    GroupBy,
+    Interval,
+    Join,
+    Order,
+    Parameter,
+    Position,
+    Query,
+    QueryError,
+    Selected,
+    Source,
+    Star,
+    SubQuery,
+    When,
+)
+
+__all__ = [
+    "Binary",
+    "Call",
+    "Case",
+    "Cast",
+    "Claim",
+    "Comparison",
+    "Condition",
+    "Constant",
+    "Diagnostic",
+    "Expression",
+    "Field",
+    "Group",
+    "GroupBy",
+    "Interval",
+    "Join",
+    "Order",
+    "Parameter",
+    "Position",
+    "Query",
+    "QueryError",
+    "Selected",
+    "Source",
+    "Star",
+    "SubQuery",
+    "When",
+]
