@@ -1,0 +1,1 @@
+"""From a question to a query: by rules, or by an assistant or an MCP tool."""
