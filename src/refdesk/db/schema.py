@@ -116,7 +116,8 @@ class Model:
         """Return the column of that name; its case counts only where two differ by nothing else."""
         alike = [each for each in self.columns if each.name.lower() == name.lower()]
         exact = [each for each in alike if each.name == name]
-        return (exact or alike if len(alike) == 1 else exact or [None])[0]
+        found = exact or (alike if len(alike) == 1 else [])
+        return found[0] if found else None
 
     @property
     def primary_key(self) -> tuple[str, ...]:

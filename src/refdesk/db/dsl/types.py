@@ -9,12 +9,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from decimal import Decimal
 from typing import Literal, get_args
 
 from refdesk.errors import RefdeskError
 
-Scalar = str | int | float | bool | Decimal | None
+Scalar = str | int | float | bool | None
 """A value a query may hold; dates are ISO 8601 text."""
 
 Op = Literal[
@@ -148,13 +147,14 @@ class Comparison:
     """
     One condition.
 
-    ``right`` is a tuple after ``in``, ``not in`` (unless a SubQuery) and ``between`` (two values),
-    and None, for null, or Constant("not null") after ``is``.
+    ``right`` is a tuple after ``in`` and ``not in`` (unless a sub-query, or a parameter or claim
+    that holds a list) and after ``between`` (two values); after ``is`` it is Constant("null") or
+    Constant("not null").
     """
 
     left: Expression
     op: Op
-    right: Expression | tuple[Expression, ...] | None = None
+    right: Expression | tuple[Expression, ...]
     either: bool = False
     """Whether OR joins it to what stands before it; AND otherwise.  AND binds closer than OR."""
     comment: str | None = None
