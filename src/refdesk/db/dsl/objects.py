@@ -18,7 +18,6 @@ from typing import Any, cast
 
 from refdesk.db.dsl._reading import QueryReader, Reading, shown
 from refdesk.db.dsl.expressions import (
-    CAST_TYPES,
     ExpressionError,
     fold_part,
     read_type,
@@ -100,7 +99,7 @@ def _read(
             try:
                 type_, size = read_type(str(written.get("type", ""))[:60])
             except ExpressionError as exc:
-                reading.fail(code, reading.at(path, "type"), f"{exc} (one of {len(CAST_TYPES)})")
+                reading.fail(code, reading.at(path, "type"), str(exc))
                 return None
             return None if value is None else Cast(value=value, type=type_, size=size)
         case "interval":

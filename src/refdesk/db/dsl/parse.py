@@ -369,7 +369,7 @@ def _count(
             value = int(value)
     if isinstance(value, float) and value.is_integer():
         value = int(value)
-    if type(value) is not int or not least <= value <= 2**31:
+    if type(value) is not int or not least <= value < 2**31:
         reading.fail(
             "E003",
             reading.at(path, key),

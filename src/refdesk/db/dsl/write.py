@@ -69,8 +69,8 @@ def conditions_to_document(wheres: tuple[Condition, ...]) -> list[dict[str, Any]
 
 def _source(source: Source) -> dict[str, Any]:
     if source.query is not None:
-        name = {"name": source.alias} if source.alias else {}
-        return {"query": to_document(source.query), **name}
+        named = {"name": source.alias} if source.alias else {}
+        return {"query": to_document(source.query), **named}
     name = source.name or ""
     plain = name.removeprefix("$").replace(".", "").replace("-", "").replace("_", "")
     written = name if plain.isalnum() and not name.removeprefix("$")[0].isdigit() else f"`{name}`"
@@ -134,8 +134,8 @@ def _value(value: Expression) -> Any:
             return f"?:{value.name}"
         case Claim():
             return "{user." + ".".join(value.path) + "}"
-    text = write_expression(value)
-    return _expression(value) if text is None else "{" + text + "}"
+    written = write_expression(value)
+    return _expression(value) if written is None else "{" + written + "}"
 
 
 def _expression(value: Expression) -> Any:
