@@ -10,7 +10,7 @@ import re
 from dataclasses import dataclass
 from typing import Final, Literal
 
-from refdesk.db.generate.numerals import HAN, NUMBER, Number, read_number
+from refdesk.db.generate.numerals import HAN, NUMBER, SMALL, Number, read_number
 
 Comparison = Literal["=", "<>", ">", ">=", "<", "<="]
 Hint = Literal["money", "age", "percent"]
@@ -154,3 +154,41 @@ def _hint(match: re.Match[str]) -> Hint | None:
     if match["low_money"] or match["high_money"] or units & money or cheap:
         return "money"
     return "age" if units & {"岁", "years old", "year old"} or "older" in said else None
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Top:
+    """How many a question wants of the first, best or last."""
+
+    n: int
+    begin: int
+    stop: int
+
+
+_SUPERLATIVE: Final = (
+    r"(?:most|least|best|worst|top|highest|lowest|largest|biggest|smallest|greatest|fewest|newest"
+    r"|latest|oldest|earliest|cheapest|priciest|longest|shortest)"
+)
+_TOPS: Final = (
+    re.compile(
+        rf"\b(?:the\s+)?(?:top|first)\s+({SMALL})(?![\w%.,]*\d|%|\s*(?:percent|quarter|half))"
+    ),
+    re.compile(rf"\b(?:the\s+)?({SMALL})\s+(?={_SUPERLATIVE}\b)"),
+    re.compile(rf"(?<=\bnewest\s|\blatest\s|\boldest\s|\brecent\s){SMALL}(?=\s+[a-z])"),
+    re.compile(rf"(?<=\bcheapest\s){SMALL}(?=\s+[a-z])"),
+    re.compile(r"\b(?:limit(?:ed)?\s+(?:to|the\s+results?\s+to))\s+(\d{1,4})\b"),
+    re.compile(rf"前({SMALL})(?=[个名位件款家种大条])[个名位件款家种条]?"),
+    re.compile(rf"(?<=的)({SMALL})(?=[个名位件款家种条])[个名位件款家种条]"),
+)
+
+
+def find_tops(text: str) -> tuple[Top, ...]:
+    """Return where a text wants the first so many: "top 5", "the 3 cheapest", 最贵的三个."""
+    lowered = text.lower() if len(text.lower()) == len(text) else text
+    found: list[Top] = []
+    for pattern in _TOPS:
+        for match in pattern.finditer(lowered):
+            value = read_number(match[1] if match.re.groups else match[0])
+            if isinstance(value, int) and value > 0:
+                found.append(Top(n=value, begin=match.start(), stop=match.end()))
+    return tuple(sorted(found, key=lambda top: top.begin))
