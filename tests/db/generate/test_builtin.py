@@ -277,7 +277,7 @@ WORDS = st.sampled_from(
 )
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(st.lists(WORDS, max_size=8).map(" ".join) | st.text(max_size=60))
 def test_any_question(question):
     """Any text gives a query that compiles, runs and can be written down, or a refusal."""

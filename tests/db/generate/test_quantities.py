@@ -91,7 +91,7 @@ PIECES = st.sampled_from(
 )
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=150, deadline=None)
 @given(st.lists(PIECES, max_size=9).map("".join) | st.text(max_size=40))
 def test_any_text_is_read(text):
     """No text makes it fail, and what is found lies inside the text, in order."""

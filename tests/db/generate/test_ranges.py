@@ -154,7 +154,7 @@ WORDS = st.sampled_from(
 )
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=150, deadline=None)
 @given(st.lists(WORDS, max_size=9).map("".join) | st.text(max_size=40))
 def test_any_text_is_read(text):
     """No text makes it fail, and every range has a start before its end, inside the text."""

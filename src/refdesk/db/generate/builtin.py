@@ -26,6 +26,7 @@ from refdesk.db.dsl import (
     Selected,
     Source,
 )
+from refdesk.db.dsl.lint import lint
 from refdesk.db.generate.filters import read_filters
 from refdesk.db.generate.items import Item, items_of
 from refdesk.db.generate.lexicon import CHANGES
@@ -118,8 +119,12 @@ def generate(
     notices = list(plan.notices)
     if light:
         notices.append(f"not understood, and passed over: {_listed(light)}")
+    query = _query(plan, limit)
+    if wrong := [each for each in lint(query, models) if each.severity == "error"]:
+        # Rules that fit one by one may not fit together; that is no answer either.
+        return Generated(refused=f"{text!r} asks for what one query cannot say: {wrong[0].message}")
     return Generated(
-        query=_query(plan, limit),
+        query=query,
         notices=tuple(dict.fromkeys(notices)),
         understood=tuple(item.text.strip() for item in items if item.used),
     )

@@ -79,6 +79,8 @@ def _periods(plan: Plan, item: Item) -> None:
     value = plan.field(plan.subject, column)
     for function in functions:
         call = Call(name=function, args=(value,))
+        if (call, function.lower()) in plan.keys:
+            continue
         plan.keys.append((call, function.lower()))
         plan.orders.append((Field(name=function.lower()), False))
     item.used = True
