@@ -18,6 +18,7 @@ from sqlalchemy import URL, Engine, create_engine, make_url
 from sqlalchemy.exc import ArgumentError
 from sqlalchemy.pool import NullPool, Pool, QueuePool
 
+from refdesk.db.dsl.values import Dialect
 from refdesk.db.gate import Written
 from refdesk.errors import ConfigError
 
@@ -44,7 +45,7 @@ class Connector:
         seconds: How long one statement may take.
     """
 
-    dialect: str
+    dialect: Dialect
     quick = False
     """Whether a connection costs so little that none is kept."""
 
@@ -61,7 +62,7 @@ class Connector:
         raise NotImplementedError
 
     def leave(self, cursor: Any, *, whole: bool) -> None:
-        """Let go of a cursor; where it was not read to its end, the connection is of no more use."""
+        """Let go of a cursor; not read to its end, it leaves its connection of no more use."""
         cursor.close()
 
     def stop(self, connection: Any) -> None:
@@ -95,7 +96,7 @@ class Connector:
 class Sqlite(Connector):
     """A file, opened read-only, with an authorizer."""
 
-    dialect = "sqlite"
+    dialect: Dialect = "sqlite"
     quick = True
 
     def connect(self) -> sqlite3.Connection:
@@ -142,7 +143,7 @@ class Sqlite(Connector):
 class Postgres(Connector):
     """A server, every transaction of which is read-only and timed."""
 
-    dialect = "postgresql"
+    dialect: Dialect = "postgresql"
 
     def __init__(self, url: URL, seconds: float) -> None:
         super().__init__(url.set(drivername="postgresql+psycopg"), seconds)
@@ -195,12 +196,12 @@ class Postgres(Connector):
 class Mysql(Connector):
     """A MySQL or MariaDB server, every transaction of which is read-only and timed."""
 
-    dialect = "mysql"
+    dialect: Dialect = "mysql"
 
     def __init__(self, url: URL, seconds: float) -> None:
         name = url.get_backend_name()
         super().__init__(url.set(drivername=f"{name}+pymysql"), seconds)
-        self.dialect = name
+        self.dialect = "mariadb" if name == "mariadb" else "mysql"
 
     def connect(self) -> Any:
         try:
@@ -269,7 +270,7 @@ class Mysql(Connector):
 class Duckdb(Connector):
     """A DuckDB file, opened read-only, with no way to other files."""
 
-    dialect = "duckdb"
+    dialect: Dialect = "duckdb"
     quick = True
 
     def connect(self) -> Any:

@@ -25,6 +25,7 @@ from sqlalchemy import Engine
 from sqlalchemy.exc import TimeoutError as PoolTimeout
 
 from refdesk.db.connect import Connector, connector
+from refdesk.db.dsl.values import Dialect
 from refdesk.db.gate import Written
 from refdesk.errors import RefdeskError
 
@@ -92,7 +93,7 @@ class Runner:
         self._threads = ThreadPoolExecutor(4, thread_name_prefix=f"refdesk-db-{name}")
 
     @property
-    def dialect(self) -> str:
+    def dialect(self) -> Dialect:
         """Its kind: ``sqlite``, ``postgresql``, ``mysql``, ``mariadb`` or ``duckdb``."""
         return self._connector.dialect
 
@@ -113,7 +114,8 @@ class Runner:
         Raises:
             ExecutionFailed: It could not be run, or took too long.
         """
-        rows = min(self.bounds.rows, max_rows or self.bounds.rows)
+        # One row beyond the bound tells whether there are more.
+        rows = min(self.bounds.rows + 1, max_rows or self.bounds.rows)
         return await self.call(lambda work: self._run(statement, rows, work))
 
     async def call(self, job: Callable[[Work], T]) -> T:

@@ -54,6 +54,7 @@ _FUNCTIONS: Final = (
     "CurrentTimestamp CurrentTime DateAdd DateSub DateDiff TimestampAdd TimestampSub TimestampDiff "
     "DatetimeAdd DatetimeSub DatetimeDiff Year Quarter Month Week Day Hour Minute Second DayOfWeek "
     "DayOfMonth DayOfYear DayOfWeekIso WeekOfYear LastDay JSONExtract JSONExtractScalar JSONPath "
+    "JSONBExtract JSONBExtractScalar JSONValue "
     "JSONPathRoot JSONPathKey JSONPathSubscript Trunc Truncate Anonymous TimeToUnix UnixToTime "
     "DateFromParts MakeInterval Cbrt Degrees Radians Char Chr Unicode Initcap Repeat Reverse "
     "Mode StrToUnix UnixSeconds CurrentDatetime UtcTimestamp"
@@ -68,7 +69,7 @@ _NAMED: Final = (
     "sqrt stddev stddev_pop stddev_samp strftime string_agg substr substring sum time timediff "
     "timestampadd timestampdiff to_char to_date to_days total trim trunc unix_timestamp unixepoch "
     "upper var_pop var_samp variance week weekday year last_day median typeof bool_and bool_or "
-    "corr sign pow exp ln log log10 log2 mode"
+    "corr sign pow exp ln log log10 log2 mode json_unquote json_extract json_value"
 )
 _ALLOWED: Final = frozenset(f"{_NODES} {_FUNCTIONS}".split())
 _ALLOWED_NAMES: Final = frozenset(_NAMED.split())
@@ -202,19 +203,19 @@ def _writer(dialect: str) -> Dialect:
 
 
 def _mysql() -> Dialect:
-    return mysql.dialect(paramstyle="named")  # type: ignore[no-untyped-call]
+    return mysql.dialect(paramstyle="named")
 
 
 _WRITERS: Final[Mapping[str, Dialect]] = {
-    "sqlite": sqlite.dialect(paramstyle="named"),  # type: ignore[no-untyped-call]
-    "postgresql": postgresql.psycopg.dialect(paramstyle="named"),
+    "sqlite": sqlite.dialect(paramstyle="named"),
+    "postgresql": postgresql.psycopg.dialect(paramstyle="named"),  # type: ignore[no-untyped-call]
     "mysql": _mysql(),
     "mariadb": _mysql(),
     "duckdb": postgresql.dialect(paramstyle="named"),  # type: ignore[no-untyped-call]
 }
 
 
-def _kind(node: exp.Expression | None) -> str:
+def _kind(node: exp.Expr | None) -> str:
     if node is None:
         return "nothing at all"
     name = node.name if isinstance(node, exp.Command) else ""
