@@ -23,6 +23,7 @@ COMMANDS: Final = {
     "doctor": Lazy("refdesk.cli.doctor", "Reach engines, upstreams and store, and tell what ails."),
     "search": Lazy("refdesk.cli.search", "Search from here."),
     "ask": Lazy("refdesk.cli.ask", "Answer a question with sources."),
+    "db": Lazy("refdesk.cli.db", "Ask a database, and see what it may be asked."),
     "engines": Lazy("refdesk.cli.engines", "List the search engines, and test one."),
     "models": Lazy("refdesk.cli.models", "List the models, and explain who searches for one."),
     "keys": Lazy("refdesk.cli.keys", "Make, list and revoke client keys."),
