@@ -38,6 +38,10 @@ from refdesk.db.schema import ModelSet
 
 MAX_QUESTION_CHARS: Final = 2_000
 _CHANGES: Final = re.compile(CHANGES, re.IGNORECASE)
+_PARTICIPLE: Final = re.compile(
+    r"[a-z]{3,}ed|written|taken|taught|given|held|sold|bought|paid|sent|won|done|seen|spent",
+)
+"""Verbs that tie two things together, "students enrolled in each course", and seldom say more."""
 _MAX_UNKNOWN: Final = 1
 _MIN_KNOWN: Final = 3
 _LIMITING: Final = frozenset(
@@ -107,6 +111,7 @@ def generate(
     for item in items:
         if item.models and not item.used and any(plan.near(each.model) for each in item.models):
             item.used = _belongs(plan, item)
+    wheres = _wheres(plan)
     left = [item for item in items if not item.used and not item.small]
     serious, light = _weigh(plan, left)
     if serious:
@@ -119,7 +124,7 @@ def generate(
     notices = list(plan.notices)
     if light:
         notices.append(f"not understood, and passed over: {_listed(light)}")
-    query = _query(plan, limit)
+    query = _query(plan, wheres, limit)
     if wrong := [each for each in lint(query, models) if each.severity == "error"]:
         # Rules that fit one by one may not fit together; that is no answer either.
         return Generated(refused=f"{text!r} asks for what one query cannot say: {wrong[0].message}")
@@ -160,13 +165,15 @@ def _weigh(plan: Plan, left: list[Item]) -> tuple[list[Item], list[Item]]:
     serious, light = [], []
     for item in left:
         if item.concept in _HARMLESS:
-            if item.concept in {"or", "distinct"}:
+            if item.concept == "or":
+                serious.append(item)
+            elif item.concept == "distinct":
                 light.append(item)
         elif item.unknown and not _limits(plan, item):
             light.append(item)
         else:
             serious.append(item)
-    words = [item for item in light if item.unknown]
+    words = [item for item in light if item.unknown and not _PARTICIPLE.fullmatch(item.text)]
     known = [item for item in plan.items if item.used]
     if len(words) > _MAX_UNKNOWN or (words and len(known) < _MIN_KNOWN):
         return [*serious, *words], []
@@ -179,6 +186,8 @@ def _limits(plan: Plan, item: Item) -> bool:
         return True
     if item.text.isdigit() or not item.text.isascii():
         return True
+    if _PARTICIPLE.fullmatch(item.text):
+        return False
     before, after = plan.items.before(item, skip=False), plan.items.after(item, skip=False)
     if before is not None and (before.unknown or before.text.lower() in _LIMITING):
         return True
@@ -211,7 +220,7 @@ def _listed(items: list[Item]) -> str:
     return ", ".join(repr(word) for word in dict.fromkeys(joined[:12]))
 
 
-def _query(plan: Plan, limit: int) -> Query:
+def _query(plan: Plan, wheres: tuple[Condition, ...], limit: int) -> Query:
     select = [
         *(Selected(value=value, alias=alias) for value, alias in plan.keys),
         *(Selected(value=value, alias=alias) for value, alias in plan.aggregates),
@@ -224,7 +233,7 @@ def _query(plan: Plan, limit: int) -> Query:
     query = Query(
         source=Source(name=f"${plan.subject.id}"),
         select=tuple(select),
-        wheres=_wheres(plan),
+        wheres=wheres,
         groups=tuple(GroupBy(value=Field(name=a) if a else v) for v, a in plan.keys),
         havings=tuple(plan.havings),
         orders=tuple(Order(value=value, descending=down) for value, down in plan.orders),

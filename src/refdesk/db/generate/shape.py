@@ -195,8 +195,8 @@ def _superlatives(plan: Plan, item: Item) -> None:
         return
     model = _near_model(plan, following)
     if following is not None and model is not None and not _measure(plan, before):
-        if (entity := _entity(plan, item)) is not None and entity is not following:
-            _group_entity(plan, entity)
+        entity = _entity(plan, item)
+        if entity is not None and entity is not following and _group_entity(plan, entity):
             following.used = True
             _ordered(plan, item, Field(name=plan.count(model)), descending)
         return
@@ -244,24 +244,30 @@ def _entity(plan: Plan, item: Item) -> Item | None:
     return None
 
 
-def _group_entity(plan: Plan, entity: Item) -> None:
+def _group_entity(plan: Plan, entity: Item) -> bool:
+    """Group by what has the most or the least of something; return whether that can be."""
     place = plan.place(entity)
     model = _near_model(plan, entity)
-    if place is not None and (model is None or not entity.models):
-        plan.group_by(*place)
-    elif model is not None:
+    if model is not None:
         plan.group_by(model, None)
+    elif place is not None and not entity.models:
+        plan.group_by(*place)
+    else:
+        return False
     entity.used = True
+    return True
 
 
 def _best_group(plan: Plan, item: Item, following: Item, *, descending: bool) -> None:
     """ "Which category has the highest average price", "the most number of orders"."""
     entity = _entity(plan, item)
+    if entity is None and not plan.keys:
+        return
     alias = _value_of(plan, following)
     if not alias:
         return
-    if entity is not None and not plan.keys:
-        _group_entity(plan, entity)
+    if entity is not None and not plan.keys and not _group_entity(plan, entity):
+        return
     _ordered(plan, item, Field(name=alias), descending)
 
 
@@ -401,11 +407,11 @@ def _has_aggregate(plan: Plan) -> bool:
 
 def _top_by(plan: Plan, item: Item, top: Item, value: Expression) -> None:
     """ "Top 5 products by price", and "top 5 countries by number of customers", grouped."""
+    entity = plan.items.after(top)
+    if plan.aggregates and not plan.keys and not (entity and _group_entity(plan, entity)):
+        return
     plan.limit, top.used = top.top, True
     plan.orders.insert(0, (value, True))
-    entity = plan.items.after(top)
-    if plan.aggregates and entity is not None and not plan.keys:
-        _group_entity(plan, entity)
 
 
 def _order_value(plan: Plan, target: Item) -> Expression | None:
@@ -447,11 +453,28 @@ def _orders(plan: Plan, item: Item) -> None:
         if value is not None:
             item.used = True
             plan.orders.append((value, _descending(plan, item)))
+        elif target is not None and target.concept in {"asc", "desc"} and not target.used:
+            item.used = _ordered_by_rank(plan, target)
     elif item.concept == "asc" and item.text.lower() in {"alphabetically", "in alphabetical order"}:
         column = name_column(plan.subject)
         if column is not None and not plan.orders:
             item.used = True
             plan.orders.append((plan.field(plan.subject, column), False))
+
+
+def _ordered_by_rank(plan: Plan, direction: Item) -> bool:
+    """ "Ordered from highest to lowest" is by the last figure, "alphabetically" by the name."""
+    value: Expression | None = None
+    if plan.aggregates:
+        value = Field(name=plan.aggregates[-1][1])
+    elif direction.text.lower().startswith(("alphabetical", "in alphabetical")):
+        column = name_column(plan.subject)
+        value = plan.field(plan.subject, column) if column is not None else None
+    if value is None:
+        return False
+    direction.used = True
+    plan.orders.append((value, direction.concept == "desc"))
+    return True
 
 
 def _having(plan: Plan, item: Item) -> None:
@@ -461,7 +484,8 @@ def _having(plan: Plan, item: Item) -> None:
     entity = _entity(plan, item)
     if target is None or amount is None or model is None or entity is None or entity is target:
         return
-    _group_entity(plan, entity)
+    if not _group_entity(plan, entity):
+        return
     alias = plan.count(model)
     plan.havings.append(
         Comparison(

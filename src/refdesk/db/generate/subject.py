@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, Literal
 
 from refdesk.db.generate.items import Item, Items
 from refdesk.db.generate.schema_words import best
@@ -95,6 +95,10 @@ def _steps(models: ModelSet, model: Model) -> list[Step]:
         if target is not None:
             many = relation.kind == "many"
             found.append(Step(source=model, relation=relation, target=target, many=many))
+    found += [
+        Step(source=model, relation=each, target=models.models[at], many=each.kind == "many")
+        for at, each in _implied(models, model)
+    ]
     for other in models:
         for relation in other.relations:
             target = models.get(relation.model)
@@ -110,6 +114,47 @@ def _steps(models: ModelSet, model: Model) -> list[Step]:
             many = back.kind == "many"
             found.append(Step(source=model, relation=back, target=other, many=many))
     return found
+
+
+def _implied(models: ModelSet, model: Model) -> list[tuple[int, Relation]]:
+    """
+    Return the ways that equal names of key columns show, where no relation is declared at all.
+
+    A column called like the other model's key refers to it: ``orders.customer_id`` to
+    ``customers.customer_id``, or to ``customers.id``.
+    """
+    if any(each.relations for each in models):
+        return []
+    found = []
+    for at, other in enumerate(models):
+        if other.id == model.id:
+            continue
+        if (there := _key(other)) and (here := _refers(model, other, there)):
+            found.append((at, _relation(other, here, there, "one")))
+        elif (own := _key(model)) and (back := _refers(other, model, own)):
+            found.append((at, _relation(other, own, back, "many")))
+    return found
+
+
+def _key(model: Model) -> str | None:
+    """Return the one column that is the key: declared, or the first one if it is an id."""
+    if len(model.primary_key) == 1:
+        return model.primary_key[0]
+    first = model.columns[0].name if model.columns else ""
+    second = model.columns[1].name if len(model.columns) > 1 else ""
+    is_link = second.lower().endswith("id")
+    return first if first.lower().endswith("id") and not model.primary_key and not is_link else None
+
+
+def _refers(model: Model, other: Model, key: str) -> str | None:
+    names = {key.lower()} if key.lower() != "id" else set()
+    if key.lower() == "id":
+        names = {f"{word}_id" for word in (other.id.lower(), other.id.lower().removesuffix("s"))}
+    return next((each.name for each in model.columns if each.name.lower() in names), None)
+
+
+def _relation(other: Model, column: str, foreign: str, kind: Literal["one", "many"]) -> Relation:
+    return Relation(name=other.id, model=other.id, column=column, foreign=foreign, kind=kind)
 
 
 def name_column(model: Model) -> Column | None:
