@@ -317,7 +317,8 @@ class _Compiler:
         if wheres:
             statement = statement.where(*wheres)
         statement = self._grouped(query, path, statement, tuple(outs), translator, aliases)
-        later = replace(translator, aliases=aliases)
+        counted = bool(query.groups) or any(has_aggregate(each.expression) for each in outs)
+        later = replace(translator, aliases=aliases, aggregates=counted)
         for index, order in enumerate(query.orders):
             where = f"{_at(path, 'orders')}[{index}]"
             with self.findings.part("E130", where):

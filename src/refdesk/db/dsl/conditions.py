@@ -93,8 +93,9 @@ def _group(
         if not allowed:
             return None
         wheres = read_conditions(reading, written["wheres"], inner, code, read_query)
-    if not wheres:
+    if not written["wheres"]:
         reading.fail(code, inner, "the group has no condition")
+    if not wheres:
         return None
     return Group(wheres=wheres, either=either, comment=comment)
 

@@ -301,7 +301,7 @@ _FUNCTIONS: Final[dict[str, tuple[int, int, Build]]] = {
     "SUBSTRING": _text("substr", least=2, most=3),
     "LENGTH": (1, 1, _length),
     "CONCAT": (1, 20, _concat),
-    "COALESCE": (1, 20, _coalesce),
+    "COALESCE": (2, 20, _coalesce),
     "IFNULL": (2, 2, _coalesce),
     "NULLIF": (2, 2, _nullif),
     "ABS": _simple("abs", None),
