@@ -81,6 +81,12 @@ def _chosen(plan: Plan, item: Item) -> Value | None:
                     for name in beside.columns
                 ):
                     return each
+    noun = plan.items.after(item)
+    while noun is not None and noun.values and not noun.models:
+        noun = plan.items.after(noun)
+    described = {each.model.id for each in noun.models} if noun is not None else set()
+    if adjective := [each for each in near if each.model.id in described]:
+        near = adjective
     own = [each for each in near if each.model.id == plan.subject.id]
     chosen = own or near
     if len({(each.model.id, each.column.name) for each in chosen}) > 1:
@@ -177,12 +183,14 @@ def _contained(plan: Plan) -> None:
         if item.used or place is None or place[1].kind != "text":
             continue
         link = plan.items.before(item, skip=False)
-        if link is not None and link.text.lower() == "the":
+        if link is not None and link.text.lower() in {"the", "its", "their"}:
             link = plan.items.before(link, skip=False)
         word = plan.items.before(link, skip=False) if link is not None else None
         if link is None or word is None or link.text.lower() != "in":
             continue
         if word.used or not (word.unknown or word.quoted):
+            continue
+        if any(each.column.name == place[1].name for each in word.values):
             continue
         word.used = item.used = True
         _match(plan, item, place, word.quoted or word.text)

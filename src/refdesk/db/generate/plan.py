@@ -25,7 +25,7 @@ class Plan:
     wheres: list[tuple[Comparison, Item]] = field(default_factory=list)
     keys: list[tuple[Expression, str | None]] = field(default_factory=list)
     """What is grouped by, and the alias of what has no name."""
-    aggregates: list[tuple[Expression, str]] = field(default_factory=list)
+    aggregates: list[tuple[Call, str]] = field(default_factory=list)
     shown: list[Place] = field(default_factory=list)
     havings: list[Condition] = field(default_factory=list)
     orders: list[tuple[Expression, bool]] = field(default_factory=list)

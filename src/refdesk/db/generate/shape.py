@@ -29,7 +29,7 @@ _SUPERLATIVES: Final = {
 
 def read_shape(plan: Plan) -> None:
     """Take out what says how the answer is made up."""
-    for rule in (_periods, _groups, _superlatives, _counts, _aggregates, _by, _orders):
+    for rule in (_periods, _groups, _superlatives, _by, _counts, _aggregates, _orders):
         for item in plan.items:
             if not item.used:
                 rule(plan, item)
@@ -44,11 +44,13 @@ def read_columns(plan: Plan) -> None:
         place = plan.place(item)
         if item.used or place is None or item.models:
             continue
-        item.used = True
         if plan.aggregates or plan.keys:
-            plan.group_by(*place)
-        elif place not in plan.shown:
-            plan.shown.append(place)
+            item.used = _grouped_too(plan, item, place)
+        else:
+            item.used = True
+            if place not in plan.shown:
+                plan.shown.append(place)
+    _name_rows(plan)
     for item in plan.items:
         if item.used or item.concept != "distinct" or plan.aggregates or not plan.shown:
             continue
@@ -56,12 +58,41 @@ def read_columns(plan: Plan) -> None:
     if plan.shown and not plan.orders and not any(item.models for item in plan.items):
         plan.distinct = True
     for item in plan.items:
-        if not item.used and item.top and plan.limit is None:
+        if item.used or not item.top or plan.limit is not None or plan.aggregates:
+            continue
+        said = item.text.strip()
+        if plan.orders or "first" in said.lower() or "limit" in said.lower():
             item.used, plan.limit = True, item.top
             if not plan.orders:
-                plan.notices.append(
-                    f"{item.text.strip()!r} names no order; the first rows are shown"
-                )
+                plan.notices.append(f"{said!r} names no order; any such rows are shown")
+
+
+def _grouped_too(plan: Plan, item: Item, place: Place) -> bool:
+    """Group by one more column, where that leaves the groups as they are, or they have no other."""
+    value = Field(name=place[1].name, source=f"${place[0].id}")
+    keys = [key for key, _ in plan.keys]
+    if value in keys or any(value in call.args for call, _ in plan.aggregates):
+        return True
+    rows = [Field(name=name, source=f"${place[0].id}") for name in place[0].primary_key]
+    if rows and all(row in keys for row in rows):
+        plan.group_by(*place)
+        return True
+    before = plan.items.before(item, skip=False)
+    if not keys and before is not None and before.text.lower() in {"which", "what", "哪个", "哪些"}:
+        plan.group_by(*place)
+        return True
+    return False
+
+
+def _name_rows(plan: Plan) -> None:
+    """Show the name with what is asked of rows that were named first: "cities and their area"."""
+    column = name_column(plan.subject)
+    if not plan.shown or column is None or (plan.subject, column) in plan.shown:
+        return
+    owns = next((each for each in plan.items if each.text.lower() in {"their", "its"}), None)
+    named = next((item for item in plan.items if plan.named(item)), None)
+    if named is not None and owns is not None and plan.items.precedes(named, owns):
+        plan.shown.insert(0, (plan.subject, column))
 
 
 def _periods(plan: Plan, item: Item) -> None:
@@ -392,7 +423,9 @@ def _by(plan: Plan, item: Item) -> None:
             plan.orders.append((value, _descending(plan, item)))
         return
     if plan.aggregates or _has_aggregate(plan):
-        if _group_on(plan, target):
+        before = plan.items.before(item)
+        agent = before is not None and before.unknown and bool(target.models)
+        if not agent and _group_on(plan, target):
             item.used = True
         return
     value = _order_value(plan, target)
@@ -484,6 +517,8 @@ def _having(plan: Plan, item: Item) -> None:
     entity = _entity(plan, item)
     if target is None or amount is None or model is None or entity is None or entity is target:
         return
+    if plan.aggregates:
+        return  # "how many customers have more than 3 orders" would be a count of counts
     if not _group_entity(plan, entity):
         return
     alias = plan.count(model)
