@@ -281,7 +281,7 @@ async def test_named_engine(opened: OpenDesk) -> None:
             ("secnd", "did you mean 'second'?"),
             ("off", "is disabled"),
             ("kb:handbook", "knowledge search ('kb:handbook') comes with a later release"),
-            ("db:shop", "database search ('db:shop') comes with a later release"),
+            ("db:shop", "no database is here to be asked as 'db:shop'; add one under databases"),
         ):
             refused = await search(desk, f"/v1/search/{name}")
             assert refused.status_code == 404
