@@ -15,6 +15,7 @@ from datetime import datetime, tzinfo
 from typing import Any, Final
 
 from refdesk.db.dsl import (
+    Call,
     Comparison,
     Condition,
     Field,
@@ -25,6 +26,7 @@ from refdesk.db.dsl import (
     Query,
     Selected,
     Source,
+    Star,
 )
 from refdesk.db.dsl.lint import lint
 from refdesk.db.generate.filters import read_filters
@@ -33,7 +35,7 @@ from refdesk.db.generate.lexicon import CHANGES
 from refdesk.db.generate.plan import Plan
 from refdesk.db.generate.schema_words import Samples, SchemaWords
 from refdesk.db.generate.shape import read_columns, read_shape
-from refdesk.db.generate.subject import subject_of
+from refdesk.db.generate.subject import key_column, subject_of
 from refdesk.db.schema import ModelSet
 
 MAX_QUESTION_CHARS: Final = 2_000
@@ -124,7 +126,18 @@ def generate(
     notices = list(plan.notices)
     if light:
         notices.append(f"not understood, and passed over: {_listed(light)}")
+    if plan.fans_out and not _count_rows_once(plan):
+        return Generated(
+            refused=f"{text!r} would count rows of {subject.id!r} more than once, "
+            "and nothing tells them apart; declare its primary key"
+        )
     query = _query(plan, wheres, limit)
+    selected = [each.value for each in query.select]
+    if query.distinct and selected and any(o.value not in selected for o in query.orders):
+        return Generated(
+            refused=f"{text!r} orders by what is not shown, and shows each row once; "
+            "ask for the column it is ordered by as well"
+        )
     if wrong := [each for each in lint(query, models) if each.severity == "error"]:
         # Rules that fit one by one may not fit together; that is no answer either.
         return Generated(refused=f"{text!r} asks for what one query cannot say: {wrong[0].message}")
@@ -220,6 +233,18 @@ def _listed(items: list[Item]) -> str:
     return ", ".join(repr(word) for word in dict.fromkeys(joined[:12]))
 
 
+def _count_rows_once(plan: Plan) -> bool:
+    """Count the subject's rows by their key, as a join repeats them; return whether it has one."""
+    key = key_column(plan.subject)
+    for at, (call, alias) in enumerate(plan.aggregates):
+        if call == Call(name="COUNT", args=(Star(),)):
+            if key is None:
+                return False
+            value = plan.field(plan.subject, key)
+            plan.aggregates[at] = (Call(name="COUNT", args=(value,), distinct=True), alias)
+    return True
+
+
 def _query(plan: Plan, wheres: tuple[Condition, ...], limit: int) -> Query:
     select = [
         *(Selected(value=value, alias=alias) for value, alias in plan.keys),
@@ -236,7 +261,9 @@ def _query(plan: Plan, wheres: tuple[Condition, ...], limit: int) -> Query:
         wheres=wheres,
         groups=tuple(GroupBy(value=Field(name=a) if a else v) for v, a in plan.keys),
         havings=tuple(plan.havings),
-        orders=tuple(Order(value=value, descending=down) for value, down in plan.orders),
+        orders=tuple(
+            Order(value=value, descending=down) for value, down in dict.fromkeys(plan.orders)
+        ),
         joins=tuple(
             Join(
                 source=Source(name=f"${step.target.id}"),

@@ -8,7 +8,7 @@ from typing import Literal
 from refdesk.db.dsl import Call, Comparison, Condition, Constant, Expression, Field, Star
 from refdesk.db.dsl.types import Op, Scalar
 from refdesk.db.generate.items import Item, Items
-from refdesk.db.generate.subject import Step, name_column, path, reachable
+from refdesk.db.generate.subject import Step, key_column, name_column, path, reachable
 from refdesk.db.schema import Column, Model, ModelSet
 
 Aggregate = Literal["SUM", "AVG", "MAX", "MIN", "COUNT"]
@@ -45,7 +45,14 @@ class Plan:
     def field(self, model: Model, column: Column) -> Field:
         """Return a column as an expression, and have its model joined."""
         for step in path(self.models, self.subject, model) or ():
-            self.joins.setdefault(step.target.id, step)
+            if step.target.id in self.joins:
+                continue
+            self.joins[step.target.id] = step
+            if not any(each.relations for each in self.models):
+                self.notices.append(
+                    f"{step.source.id} and {step.target.id} were joined where "
+                    f"{step.relation.column!r} is equal; declare the relation to be sure"
+                )
         return Field(name=column.name, source=f"${model.id}")
 
     @property
@@ -59,7 +66,7 @@ class Plan:
             [column]
             if column
             else [
-                *(each for each in model.columns if each.primary),
+                *(filter(None, [key_column(model)])),
                 *(filter(None, [name_column(model)])),
             ]
         )
@@ -81,7 +88,7 @@ class Plan:
 
     def count(self, model: Model) -> str:
         """Count the rows of a model."""
-        key = next((each for each in model.columns if each.primary), None)
+        key = key_column(model)
         if model.id != self.subject.id and key is not None:
             return self.aggregate("COUNT", self.field(model, key), distinct=True)
         return self.aggregate("COUNT", Star())

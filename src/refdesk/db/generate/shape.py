@@ -29,7 +29,7 @@ _SUPERLATIVES: Final = {
 
 def read_shape(plan: Plan) -> None:
     """Take out what says how the answer is made up."""
-    for rule in (_periods, _groups, _superlatives, _by, _counts, _aggregates, _orders):
+    for rule in (_periods, _groups, _superlatives, _by, _orders, _counts, _aggregates, _ranks):
         for item in plan.items:
             if not item.used:
                 rule(plan, item)
@@ -345,6 +345,8 @@ def _ordered(plan: Plan, item: Item, value: Expression, descending: bool) -> Non
     item.used = True
     if (top := _top(plan, item)) is not None:
         plan.limit, top.used = top.top, True
+    elif any(each.concept == "order" for each in plan.items):
+        return  # "which have the most, ordered by …" wants them all
     elif not (item.concept in {"newest", "oldest"} and _plural(plan)):
         plan.limit = plan.limit or 1
 
@@ -486,13 +488,18 @@ def _orders(plan: Plan, item: Item) -> None:
         if value is not None:
             item.used = True
             plan.orders.append((value, _descending(plan, item)))
-        elif target is not None and target.concept in {"asc", "desc"} and not target.used:
-            item.used = _ordered_by_rank(plan, target)
     elif item.concept == "asc" and item.text.lower() in {"alphabetically", "in alphabetical order"}:
         column = name_column(plan.subject)
         if column is not None and not plan.orders:
             item.used = True
             plan.orders.append((plan.field(plan.subject, column), False))
+
+
+def _ranks(plan: Plan, item: Item) -> None:
+    if item.concept == "order":
+        target = plan.items.after(item)
+        if target is not None and target.concept in {"asc", "desc"} and not target.used:
+            item.used = _ordered_by_rank(plan, target)
 
 
 def _ordered_by_rank(plan: Plan, direction: Item) -> bool:

@@ -129,14 +129,31 @@ def _implied(models: ModelSet, model: Model) -> list[tuple[int, Relation]]:
     for at, other in enumerate(models):
         if other.id == model.id:
             continue
-        if (there := _key(other)) and (here := _refers(model, other, there)):
+        if (there := _key(other, models)) and (here := _refers(model, other, there)):
             found.append((at, _relation(other, here, there, "one")))
-        elif (own := _key(model)) and (back := _refers(other, model, own)):
+        elif (own := _key(model, models)) and (back := _refers(other, model, own)):
             found.append((at, _relation(other, own, back, "many")))
     return found
 
 
-def _key(model: Model) -> str | None:
+def _key(model: Model, models: ModelSet) -> str | None:
+    """Return the key that others refer to; of several alike, that of the model named so."""
+    key = _first_key(model)
+    if key is None or key.lower() == "id":
+        return key
+    rivals = [each for each in models if (_first_key(each) or "").lower() == key.lower()]
+    stem = key.lower().removesuffix("id").rstrip("_")
+    own = [each for each in rivals if stem in {each.table.lower(), each.table.lower().rstrip("s")}]
+    return key if rivals == [model] or own == [model] else None
+
+
+def key_column(model: Model) -> Column | None:
+    """Return the column that tells rows apart: the declared key, or an id that stands first."""
+    name = _first_key(model)
+    return None if name is None else model.column(name)
+
+
+def _first_key(model: Model) -> str | None:
     """Return the one column that is the key: declared, or the first one if it is an id."""
     if len(model.primary_key) == 1:
         return model.primary_key[0]
