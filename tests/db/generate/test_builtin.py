@@ -15,6 +15,7 @@ from db.generate.shop import NOW, SHOP, Shop, holds
 from refdesk.db.dsl.parse import parse
 from refdesk.db.dsl.write import to_document
 from refdesk.db.generate import Generated, generate
+from refdesk.db.schema import Column, Model, ModelSet
 
 QUESTIONS = YAML(typ="safe").load(
     (Path(__file__).parents[1] / "questions.yaml").read_text(encoding="utf-8")
@@ -217,6 +218,91 @@ def test_beyond_plain_questions(question, sql):
     made = ask(question)
     assert made.query is not None, made.refused
     assert holds(shop().rows(made.query), shop().rows(sql), ordered=False), to_document(made.query)
+
+
+@pytest.mark.parametrize(
+    ("question", "sql"),
+    [
+        (
+            "How many orders per status, sorted by number of orders in descending order?",
+            "SELECT status, count(*) FROM orders GROUP BY status ORDER BY 2 DESC, 1",
+        ),
+        (
+            "average price of products in each category, ordered from highest to lowest",
+            "SELECT category, avg(price) FROM products GROUP BY category ORDER BY 2 DESC",
+        ),
+        (
+            "names of customers in Berlin, ordered alphabetically",
+            "SELECT name FROM customers WHERE city = 'Berlin' ORDER BY name",
+        ),
+        (
+            "Which customers have the most orders, ordered by number of orders descending?",
+            (
+                "SELECT c.name, count(*) FROM orders o JOIN customers c ON c.id = o.customer_id"
+                " GROUP BY c.id ORDER BY 2 DESC"
+            ),
+        ),
+    ],
+)
+def test_orders_of_figures(question, sql):
+    """An order may be by a figure that is asked for anyway, or by the name."""
+    made = ask(question)
+    assert made.query is not None, made.refused
+    assert holds(shop().rows(made.query), shop().rows(sql), ordered=False), to_document(made.query)
+    assert made.query.orders
+
+
+def test_rows_are_counted_once():
+    """A join that repeats rows does not raise their count."""
+    made = ask("How many customers have cancelled orders?")
+    assert made.query is not None, made.refused
+    sql = (
+        "SELECT count(DISTINCT c.id) FROM customers c JOIN orders o ON o.customer_id = c.id"
+        " WHERE o.status = 'cancelled'"
+    )
+    assert shop().rows(made.query) == shop().rows(sql)
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "How many customers have more than 3 orders?",
+        "total of orders per colour",
+        "top 5 planets by number of orders",
+        "average price of products and their stock",
+    ],
+)
+def test_half_an_answer_is_none(question):
+    """Where a part that shapes the answer is not understood, there is no answer."""
+    assert ask(question).query is None
+
+
+def test_equal_key_names_are_followed_and_told():
+    """Without any declared relation, keys of equal names are joined, and a notice says so."""
+    models = ModelSet(
+        (
+            Model(
+                id="author",
+                table="author",
+                columns=(Column(name="aid", type="integer"), Column(name="name", type="text")),
+            ),
+            Model(
+                id="paper",
+                table="paper",
+                columns=(
+                    Column(name="pid", type="integer"),
+                    Column(name="title", type="text"),
+                    Column(name="aid", type="integer"),
+                ),
+            ),
+        )
+    )
+    made = generate("How many papers does each author have?", models, now=NOW)
+    assert made.query is not None, made.refused
+    assert to_document(made.query)["joins"] == [
+        {"from": "$author", "key": "$author.aid", "foreign": "$paper.aid"}
+    ]
+    assert "'aid' is equal" in made.notices[0]
 
 
 def test_a_sum_is_not_taken_over_repeated_rows():

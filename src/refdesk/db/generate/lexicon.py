@@ -48,7 +48,7 @@ CONCEPTS: Final[dict[Concept, str]] = {
     ),
     "by": "by | 按 | 按照",
     "order": (
-        "sorted by | sort by | ordered by | order by | ranked by | rank by | in order of"
+        "sorted by | sort by | sort | ordered by | order by | ranked by | rank by | in order of"
         " | arranged by | sort the result by | order the result by | sorted | ordered | 排序 | 排列"
     ),
     "desc": (

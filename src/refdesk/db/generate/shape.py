@@ -492,6 +492,9 @@ def _orders(plan: Plan, item: Item) -> None:
         column = name_column(plan.subject)
         if column is not None and not plan.orders:
             item.used = True
+            before = plan.items.before(item)
+            if before is not None and before.concept == "order":
+                before.used = True
             plan.orders.append((plan.field(plan.subject, column), False))
 
 
