@@ -177,6 +177,7 @@ class _Compiler:
         self.now = now
         self.limit_cap = limit_cap
         self.findings = Findings()
+        self._mysql = dialect in ("mysql", "mariadb")
         self._sources = 0
         self._trusted = False
 
@@ -255,7 +256,9 @@ class _Compiler:
                 at = _position(order.value, outs)
                 if at is None:
                     raise Wrong("a union is ordered by what it selects, by name or alias")
-                united = united.order_by(*self._ordered(own(str(at + 1)), order, plain=True))
+                if order.nulls and self._mysql:
+                    raise Wrong("where nulls stand in a union cannot be said to this database")
+                united = united.order_by(*self._ordered(own(str(at + 1)), order))
         united = united.limit(limit) if limit is not None else united
         return (united.offset(offset) if offset else united), _columns(outs)
 
@@ -323,7 +326,7 @@ class _Compiler:
             where = f"{_at(path, 'orders')}[{index}]"
             with self.findings.part("E130", where):
                 at = _position(order.value, tuple(outs))
-                if at is not None and order.nulls is None:
+                if at is not None and (order.nulls is None or not self._mysql):
                     element = own(str(at + 1))
                 elif at is not None:
                     element = outs[at].value.element
@@ -387,6 +390,11 @@ class _Compiler:
                     statement = statement.group_by(own(str(at + 1)))
         if query.groups or any(has_aggregate(each.expression) for each in outs):
             self._check_grouped(query, path, outs)
+        if self._mysql:
+            # It takes a grouped expression in HAVING by its alias only.
+            aliases = {
+                name: replace(value, element=sa.column(name)) for name, value in aliases.items()
+            }
         try:
             having = replace(translator, aliases=aliases).conditions(
                 query.havings, _at(path, "havings"), "E151"
@@ -544,12 +552,12 @@ class _Compiler:
             Out(name=name, value=value, expression=each.value, aliased=each.alias is not None)
         )
 
-    def _ordered(self, element: Element, order: Order, *, plain: bool = False) -> list[Element]:
+    def _ordered(self, element: Element, order: Order) -> list[Element]:
         step: Element = element.desc() if order.descending else element.asc()
         if order.nulls is None:
             return [step]
-        if plain:
-            raise Wrong("in a union, where nulls stand cannot be said")
+        if not self._mysql:
+            return [step.nulls_first() if order.nulls == "first" else step.nulls_last()]
         absent = sa.case((element.is_(None), own("1")), else_=own("0"))
         return [absent.desc() if order.nulls == "first" else absent.asc(), step]
 
