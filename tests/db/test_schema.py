@@ -155,8 +155,8 @@ def test_a_missing_file_and_an_id_twice(tmp_path: Path) -> None:
 
 SHOP = (
     "create table customers (id integer primary key, name varchar(40) not null, born date)",
-    """create table orders (id integer primary key, total decimal(10,2), paid boolean, made_at timestamp,
-       customer_id integer references customers(id))""",
+    """create table orders (id integer primary key, total decimal(10,2), paid boolean,
+       made_at timestamp, customer_id integer references customers(id))""",
     "create view dear as select * from orders where total > 100",
 )
 
