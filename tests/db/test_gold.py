@@ -103,7 +103,8 @@ GOLD: list[tuple[str, dict[str, Any], str]] = [
             "wheres": [{"field": "a1.name", "match": "martin"}],
         },
         (
-            "SELECT DISTINCT a2.name FROM author AS a1 JOIN domain_author AS da1 ON a1.aid = da1.aid "
+            "SELECT DISTINCT a2.name FROM author AS a1 JOIN domain_author AS "
+            "da1 ON a1.aid = da1.aid "
             "JOIN domain_author AS da2 ON da1.did = da2.did JOIN author AS a2 ON da2.aid = a2.aid "
             "WHERE LOWER(a1.name) LIKE '%martin%'"
         ),
@@ -117,7 +118,8 @@ GOLD: list[tuple[str, dict[str, Any], str]] = [
             "wheres": [{"field": ":YEAR(sale_date)", "=": 2023}],
         },
         (
-            "SELECT (SUM(sale_price) - SUM(cars.cost)) / SUM(cars.cost) * 100 AS gpm FROM sales JOIN "
+            "SELECT (SUM(sale_price) - SUM(cars.cost)) / SUM(cars.cost) * 100 "
+            "AS gpm FROM sales JOIN "
             "cars ON sales.car_id = cars.id WHERE strftime('%Y', sale_date) = '2023'"
         ),
     ),
