@@ -14,7 +14,7 @@ DEMO_ARGS ?=
 PYTEST_ARGS ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check format lock bench e2e docs clean
+.PHONY: help demo test check format lock bench bench-db e2e docs clean
 
 help: ## Show this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -46,6 +46,9 @@ lock: $(UV) ## Compile the locks anew: names, versions and hashes, no addresses
 
 bench: $(VENV)/test.stamp ## Measure the gateway against nginx and LiteLLM
 	bash bench/run.sh
+
+bench-db: $(VENV)/test.stamp ## Measure database search on sql-eval and a million rows
+	$(BIN)/python bench/db.py
 
 e2e: $(VENV)/test.stamp ## Run the real Claude Code and Codex against the gateway, on loopback
 	bash tests/e2e/run.sh
