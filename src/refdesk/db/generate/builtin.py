@@ -38,7 +38,7 @@ from refdesk.db.generate.shape import read_columns, read_shape
 from refdesk.db.generate.subject import key_column, subject_of
 from refdesk.db.schema import ModelSet
 
-MAX_QUESTION_CHARS: Final = 2_000
+MAX_QUESTION_CHARS: Final = 500
 _CHANGES: Final = re.compile(CHANGES, re.IGNORECASE)
 _PARTICIPLE: Final = re.compile(
     r"[a-z]{3,}ed|written|taken|taught|given|held|sold|bought|paid|sent|won|done|seen|spent",
