@@ -21,7 +21,7 @@ import time
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from datetime import UTC, date, datetime
+from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
 from pathlib import Path
 from statistics import median
@@ -86,7 +86,7 @@ def cell(value: Any) -> Any:
         return value.isoformat()
     if isinstance(value, str):
         return value.removesuffix("+00:00").removesuffix("T00:00:00")
-    return str(value) if value is not None else None
+    return value if value is None or isinstance(value, timedelta) else str(value)
 
 
 def key(row: Sequence[Any]) -> tuple[str, ...]:
@@ -175,6 +175,10 @@ async def said(scopes: Mapping[str, Scope], servers: Mapping[str, Any]) -> Count
             found["gold is an error"] += 1
             continue
         found["all"] += 1
+        if any(isinstance(value, timedelta) for line in gold for value in line):
+            # The language's difference of two times is a number of days.
+            found["not said"] += 1
+            continue
         try:
             document = to_document(query_of(sql))
             ours = await our_rows(parse(document), scopes[row["db_name"]])
