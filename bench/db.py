@@ -284,13 +284,13 @@ async def our_share(name: str) -> tuple[float, float]:
     }
     ours, whole = [], []
     for _ in range(30):
-        started = time.perf_counter()
+        # The time of our own processor: what else runs on the machine is no share of ours.
+        started, worked = time.perf_counter(), time.process_time()
         database = scope.database
         written = write(compile_for(parse(document), scope), database.dialect)
         rows = await database.runner.run(written)
-        spent = (time.perf_counter() - started) * 1000
-        whole.append(spent)
-        ours.append(spent - rows.waited_s * 1000)
+        ours.append((time.process_time() - worked) * 1000)
+        whole.append((time.perf_counter() - started) * 1000)
         assert len(rows.rows) == 20
     scope.database.close()
     return median(ours), median(whole)

@@ -12,6 +12,7 @@ import logging
 import re
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any, Final
 
 import sqlalchemy as sa
@@ -23,6 +24,8 @@ from sqlglot.errors import SqlglotError
 from refdesk.errors import RefdeskError
 
 MAX_SQL_CHARS: Final = 100_000
+_EXAMINED: Final = 512
+"""Texts whose examination is remembered."""
 _SHOWN_CHARS: Final = 60
 
 _SQLGLOT: Final = {
@@ -114,8 +117,7 @@ def write(
         dialect=_writer(dialect), compile_kwargs={"render_postcompile": True}
     )
     values = compiled.construct_params()
-    tree = examined(str(compiled), dialect, tables=tables)
-    names = {str(mark.this) for mark in tree.find_all(exp.Placeholder)}
+    sql, names = _rewritten(str(compiled), dialect, None if tables is None else frozenset(tables))
     if missing := sorted(names - values.keys()):
         raise Refused(f"the query has no value for {missing[0]!r}")
     processors = getattr(compiled, "_bind_processors", {})
@@ -124,7 +126,17 @@ def write(
         for name in values
         if name in names
     }
-    return Written(sql=_sql(tree, dialect), params=params)
+    return Written(sql=sql, params=params)
+
+
+# The text holds no value, so that questions of one shape have one text, examined once.
+@lru_cache(maxsize=_EXAMINED)
+def _rewritten(
+    text: str, dialect: str, tables: frozenset[str] | None
+) -> tuple[str, frozenset[str]]:
+    tree = examined(text, dialect, tables=tables)
+    names = frozenset(str(mark.this) for mark in tree.find_all(exp.Placeholder))
+    return _sql(tree, dialect), names
 
 
 def examined(sql: str, dialect: str, *, tables: Collection[str] | None = None) -> exp.Expression:
@@ -186,7 +198,6 @@ def _sql(tree: exp.Expression, dialect: str) -> str:
     if dialect in ("sqlite", "duckdb"):
         return tree.sql(dialect=_SQLGLOT[dialect])
     # These drivers read percent signs, so each must be doubled, except in placeholders.
-    tree = tree.copy()
     for mark in list(tree.find_all(exp.Placeholder)):
         mark.replace(exp.Var(this=f"\x00{mark.this}\x00"))
     sql = tree.sql(dialect=_SQLGLOT[dialect]).replace("%", "%%")
