@@ -17,7 +17,7 @@ BENCH_DATA ?= ../shared/data
 PYTEST_ARGS ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check format lock bench bench-kb e2e docs clean
+.PHONY: help demo test check format lock bench bench-kb bench-db e2e docs clean
 
 help: ## Show this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -52,6 +52,9 @@ bench: $(VENV)/test.stamp ## Measure the gateway against nginx and LiteLLM
 
 bench-kb: $(VENV)/test.stamp ## Measure knowledge: nDCG@10, query and ingest rates, memory
 	$(BIN)/python bench/kb.py --data $(BENCH_DATA) $(BENCH_ARGS)
+
+bench-db: $(VENV)/test.stamp ## Measure database search on sql-eval and a million rows
+	$(BIN)/python bench/db.py
 
 e2e: $(VENV)/test.stamp ## Run the real Claude Code and Codex against the gateway, on loopback
 	bash tests/e2e/run.sh

@@ -19,14 +19,16 @@ import structlog
 from refdesk.api.collections import CollectionsApi
 from refdesk.api.search import SearchApi
 from refdesk.config import Config
+from refdesk.database_engine import DatabaseEngines, DatabaseSearches
 from refdesk.errors import StoreError
 from refdesk.fetch import Fetcher
 from refdesk.gateway.app import WIRES, Gateway, Login, Settings
 from refdesk.gateway.auth import KeyLogin
+from refdesk.gateway.client import Receive, Scope, Send
 from refdesk.gateway.driver import CHARGED_KEY, Driver, FoundSearch
 from refdesk.gateway.log import Entry, RequestLog
 from refdesk.gateway.metrics import Metrics
-from refdesk.gateway.root import Root
+from refdesk.gateway.root import Mount, Root
 from refdesk.gateway.targets import build_targets
 from refdesk.kb.opening import KnowledgeBase, KnowledgeSearch
 from refdesk.mcp_client import McpServers
@@ -101,6 +103,8 @@ class Application:
     upstream: UpstreamClient
     gateway: Gateway
     root: Root
+    databases: DatabaseSearches
+    """Asks the databases of the configuration."""
     mcp_servers: McpServers
     """The tools that steps of a search may be left to."""
     mcp: McpFace
@@ -150,15 +154,29 @@ class Application:
             within_s=lambda: web.settings.budget_ms / 1000,
             pages=lambda: web.settings.pages_per_query,
         )
+        uses = _uses(config)
+        databases = DatabaseSearches(config)
         searcher = Searcher(
             library_section(config),
             handlers=[WebHandler(aimed, names=lambda: web.engines), kb_search],
-            uses=_uses(config),
+            uses=uses,
             delegates=delegates,
             recorder=StoreRecorder(
                 store, keep_queries=lambda: records.config.privacy.store_queries
             ),
             keep_queries=config.privacy.store_queries,
+        )
+        if config.databases:
+            searcher.handlers.register(databases)
+        host = _Host(lambda: application)
+        engines_and_databases = DatabaseEngines(
+            aimed,
+            databases,
+            claims=host.claims,
+            origin=lambda: _origin(application.config),
+            default_engine=lambda: web.settings.default_engine,
+            budget_s=lambda: web.settings.budget_ms / 1000,
+            delegates=delegates,
         )
         references = ReferenceBook(store)
         metrics = Metrics()
@@ -168,7 +186,7 @@ class Application:
             targets=build_targets(config, WIRES),
             upstream=upstream,
             driver=Driver(
-                web=lambda: aimed,
+                web=lambda: engines_and_databases,
                 searches=records,
                 sealer=store.sealer,
                 spent=lambda key_id: _spent(store, keys, key_id),
@@ -177,7 +195,6 @@ class Application:
             login=KeyLogin(_KeyIds(keys), key_required(config)),
             settings=Settings(head_after_s=config.gateway.search.head_after_ms / 1000),
         )
-        host = _Host(lambda: application)
         mcp = McpFace(host, references, log, listen=config.server.host)
         application = cls(
             config=config,
@@ -197,9 +214,11 @@ class Application:
                 mounts=[
                     *SearchApi(host=host, book=references, log=log).mounts(),
                     *CollectionsApi(host).mounts(),
+                    *_database_mounts(host, databases, log),
                     mcp.mount(),
                 ],
             ),
+            databases=databases,
             mcp_servers=mcp_servers,
             mcp=mcp,
             metrics=metrics,
@@ -233,6 +252,9 @@ class Application:
         engines = build_engines(config)
         targets = build_targets(config, WIRES)
         uses = _uses(config)
+        self.databases.configure(config)
+        if config.databases:
+            self.searcher.handlers.register(self.databases)
         self.web.reload(engines, search_settings(config))
         self._prices.engines = engines
         self._records.config = config
@@ -257,6 +279,7 @@ class Application:
         await self.mcp.close()
         await self.mcp_servers.close()
         await self.kb.aclose()
+        self.databases.close()
         await self.log.close()
         await self.fetcher.close()
         await self.upstream.close()
@@ -288,6 +311,29 @@ class Application:
             "engines_resting": sum(condition.state == "resting" for condition in resting),
             "upstream_connections": self.upstream.open_connections,
         }
+
+
+def _database_mounts(host: _Host, databases: DatabaseSearches, log: RequestLog) -> list[Mount]:
+    async def answer(scope: Scope, receive: Receive, send: Send) -> None:
+        # Imported when it is first asked for; see DatabaseSearches.
+        from refdesk.api.databases import DatabasesApi
+
+        api = DatabasesApi(host=host, databases=databases.handler, log=log)
+        await api(scope, receive, send)
+
+    path = "/api/v1/databases"
+    return [
+        Mount(method="GET", path=path, handler=answer, shown=f"GET {path}[/{{name}}]"),
+        Mount(method="GET", path=f"{path}/", handler=answer),
+        Mount(method="POST", path=f"{path}/", handler=answer, shown=f"POST {path}/{{name}}/ask"),
+    ]
+
+
+def _origin(config: Config) -> str:
+    host = config.server.host
+    if host in ("", "0.0.0.0", "::"):  # noqa: S104 - it is what is read here, not listened on
+        host = "127.0.0.1"
+    return f"http://{f'[{host}]' if ':' in host else host}:{config.server.port}"
 
 
 class _Prices:

@@ -296,7 +296,7 @@ async def test_named_engine(opened: OpenDesk) -> None:
             ("secnd", "did you mean 'second'?"),
             ("off", "is disabled"),
             ("kb:handbook", "no collection is called 'handbook'; known: none"),
-            ("db:shop", "database search ('db:shop') comes with a later release"),
+            ("db:shop", "no database is here to be asked as 'db:shop'; add one under databases"),
         ):
             refused = await search(desk, f"/v1/search/{name}")
             assert refused.status_code == 404

@@ -157,6 +157,13 @@ class SearchApi:
         kind, colon, _ = name.partition(":")
         if colon and kind in _KINDS:
             if kind not in self.host.searcher.handlers.types():
+                if kind == "db":
+                    raise WireError(
+                        f"no database is here to be asked as {name[:80]!r}; "
+                        "add one under databases",
+                        status=404,
+                        param="engine",
+                    )
                 raise WireError(
                     f"{_KINDS[kind]} ({name[:80]!r}) comes with a later release; name a web"
                     " engine, or none",

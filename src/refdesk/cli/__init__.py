@@ -24,6 +24,7 @@ COMMANDS: Final = {
     "search": Lazy("refdesk.cli.search", "Search from here."),
     "ask": Lazy("refdesk.cli.ask", "Answer a question with sources."),
     "kb": Lazy("refdesk.cli.kb", "Put documents into collections, and find passages in them."),
+    "db": Lazy("refdesk.cli.db", "Ask a database, and see what it may be asked."),
     "engines": Lazy("refdesk.cli.engines", "List the search engines, and test one."),
     "models": Lazy("refdesk.cli.models", "List the models, and explain who searches for one."),
     "keys": Lazy("refdesk.cli.keys", "Make, list and revoke client keys."),

@@ -52,6 +52,18 @@ def resolve(draft: Draft, env: Mapping[str, str]) -> None:
     for entry in databases.values() if isinstance(databases, dict) else ():
         if isinstance(entry, dict) and isinstance(entry.get("url"), str):
             entry["url"] = _sqlite(entry["url"], draft.base)
+        if isinstance(entry, dict):
+            _model_files(entry, draft.base)
+
+
+def _model_files(entry: dict[str, Any], base: FilePath) -> None:
+    """Make the paths of model files absolute; the word ``reflect`` is none."""
+    written = entry.get("models")
+    listed = [written] if isinstance(written, str) else written
+    if isinstance(listed, list) and listed != ["reflect"]:
+        entry["models"] = [
+            _absolute(base, each) if isinstance(each, str) else each for each in listed
+        ]
 
 
 def _each(draft: Draft, path: Path, value: Any, references: Resolver) -> Any:

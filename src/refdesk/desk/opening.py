@@ -116,6 +116,16 @@ async def open_desk(
         recorder=recorder,
         keep_queries=keep,
     )
+    if config.databases:
+        # Imported where there is a database: what reads and writes SQL takes its time.
+        from refdesk.db.databases import Databases
+        from refdesk.db.handler import DatabaseHandler
+
+        databases = Databases(config.databases)
+        stack.callback(databases.close)
+        searcher.handlers.register(
+            DatabaseHandler(databases, config=config.search, querydsl=uses.querydsl)
+        )
     return Opened(searcher=searcher, book=book, knowledge=base)
 
 

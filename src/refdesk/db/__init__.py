@@ -1,0 +1,1 @@
+"""Search in databases: models, questions made into queries, permission, bounded reading."""

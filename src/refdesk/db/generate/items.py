@@ -1,0 +1,181 @@
+"""A question as a row of items: times, amounts, what is quoted, names, and words unknown."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Final
+
+from refdesk.db.generate.quantities import Quantity, find_quantities, find_tops
+from refdesk.db.generate.ranges import DateRange, find_dates
+from refdesk.db.generate.schema_words import ColumnName, Meaning, ModelName, SchemaWords, Value
+from refdesk.db.generate.tokens import Token, tokens_of
+
+_SMALL: Final = frozenset({"stop", "of", "with", "and"})
+"""What may stand between two words that belong together."""
+
+
+@dataclass(slots=True, eq=False)
+class Item:
+    """One thing that a question says, and whether some rule has used it."""
+
+    text: str
+    begin: int
+    stop: int
+    meanings: tuple[Meaning, ...] = ()
+    date: DateRange | None = None
+    amount: Quantity | None = None
+    top: int | None = None
+    quoted: str | None = None
+    used: bool = False
+
+    @property
+    def models(self) -> tuple[ModelName, ...]:
+        return tuple(each for each in self.meanings if isinstance(each, ModelName))
+
+    @property
+    def columns(self) -> tuple[ColumnName, ...]:
+        return tuple(each for each in self.meanings if isinstance(each, ColumnName))
+
+    @property
+    def values(self) -> tuple[Value, ...]:
+        return tuple(each for each in self.meanings if isinstance(each, Value))
+
+    @property
+    def concept(self) -> str | None:
+        return next((each for each in self.meanings if isinstance(each, str)), None)
+
+    @property
+    def small(self) -> bool:
+        """Whether it says nothing by itself."""
+        return self.concept in _SMALL and not (self.models or self.columns or self.values)
+
+    @property
+    def unknown(self) -> bool:
+        """Whether it is a word that nothing here knows."""
+        return not (self.meanings or self.date or self.amount or self.top or self.quoted)
+
+
+@dataclass(slots=True)
+class Items:
+    """The items of a question, in its order."""
+
+    text: str
+    row: list[Item] = field(default_factory=list)
+
+    def __iter__(self) -> Iterator[Item]:
+        return iter(self.row)
+
+    def after(self, item: Item, *, skip: bool = True) -> Item | None:
+        """Return the next item, past those that say nothing."""
+        at = self.row.index(item) + 1
+        while skip and at < len(self.row) and self.row[at].small:
+            at += 1
+        return self.row[at] if at < len(self.row) else None
+
+    def before(self, item: Item, *, skip: bool = True) -> Item | None:
+        """Return the item before, past those that say nothing."""
+        at = self.row.index(item) - 1
+        while skip and at >= 0 and self.row[at].small:
+            at -= 1
+        return self.row[at] if at >= 0 else None
+
+    def between(self, first: Item, second: Item) -> list[Item]:
+        """Return what stands between two items."""
+        a, b = sorted((self.row.index(first), self.row.index(second)))
+        return self.row[a + 1 : b]
+
+    def precedes(self, first: Item, second: Item) -> bool:
+        """Whether one stands before the other."""
+        return self.row.index(first) < self.row.index(second)
+
+
+def items_of(text: str, words: SchemaWords, now: datetime) -> Items:
+    """Read a question into items."""
+    items = Items(text)
+    tokens = tokens_of(text)
+    spans = _spans(text, now, words, tokens)
+    at = 0
+    while at < len(tokens):
+        token = tokens[at]
+        span = next((each for each in spans if each.begin <= token.begin < each.stop), None)
+        if span is not None:
+            items.row.append(span)
+            while at < len(tokens) and tokens[at].begin < span.stop:
+                at += 1
+            continue
+        end, meanings = _longest(tokens, at, words, spans)
+        last = tokens[end - 1]
+        items.row.append(
+            Item(
+                text=text[token.begin : last.stop],
+                begin=token.begin,
+                stop=last.stop,
+                meanings=meanings,
+                quoted=token.raw if token.kind == "quoted" else None,
+            )
+        )
+        at = end
+    return items
+
+
+def _longest(
+    tokens: tuple[Token, ...], at: int, words: SchemaWords, spans: list[Item]
+) -> tuple[int, tuple[Meaning, ...]]:
+    spanned = [n for n, token in enumerate(tokens) if n > at and _in(token, spans)]
+    limit = min([len(tokens), at + words.longest, *spanned[:1]])
+    if tokens[at].kind == "quoted":
+        inside = tuple(token.text for token in tokens_of(tokens[at].raw))
+        return at + 1, tuple(each for each in words[inside] if isinstance(each, Value))
+    for end in range(limit, at, -1):
+        found = words[tuple(token.text for token in tokens[at:end])]
+        if found:
+            return end, found
+    return at + 1, ()
+
+
+def _in(token: Token, spans: list[Item]) -> bool:
+    return any(span.begin <= token.begin < span.stop for span in spans)
+
+
+def _spans(text: str, now: datetime, words: SchemaWords, tokens: tuple[Token, ...]) -> list[Item]:
+    """Times, amounts and top-n; where they overlap, the one that says more holds."""
+    quoted = [(token.begin, token.stop) for token in tokens if token.kind == "quoted"]
+    dates = [
+        Item(text=text[d.begin : d.stop], begin=d.begin, stop=d.stop, date=d)
+        for d in find_dates(text, now)
+        if not (d.bare and _after_number_column(d.begin, words, tokens))
+    ]
+    tops = [
+        Item(text=text[t.begin : t.stop], begin=t.begin, stop=t.stop, top=t.n)
+        for t in find_tops(text)
+    ]
+    amounts = [
+        Item(text=text[q.begin : q.stop], begin=q.begin, stop=q.stop, amount=q)
+        for q in find_quantities(text)
+        if not (q.op is None and re.fullmatch(r"(?i)one", text[q.begin : q.stop].strip()))
+    ]
+    taken: list[Item] = []
+    for item in (*tops, *dates, *amounts):
+        begin = item.begin + len(item.text) - len(item.text.lstrip())
+        item.begin = begin
+        if not any(begin < b and a < item.stop for a, b in quoted) and not any(
+            begin < other.stop and other.begin < item.stop for other in taken
+        ):
+            taken.append(item)
+    return sorted(taken, key=lambda item: item.begin)
+
+
+def _after_number_column(begin: int, words: SchemaWords, tokens: tuple[Token, ...]) -> bool:
+    """Whether ``between 2000 and 3000`` stands after a column of numbers that is no year."""
+    before = [token.text for token in tokens if token.stop <= begin][-3:]
+    return any(
+        isinstance(each, ColumnName)
+        and each.column.kind in {"integer", "number"}
+        and "year" not in each.column.name.lower()
+        for a in range(len(before))
+        for b in range(a + 1, len(before) + 1)
+        for each in words[tuple(before[a:b])]
+    )

@@ -1,0 +1,212 @@
+"""What the words of a question may mean in a schema: models, columns, values."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from typing import Final
+
+from refdesk.db.generate.lexicon import (
+    ABBREVIATIONS,
+    CONCEPTS,
+    SYNONYMS,
+    TRANSLATIONS,
+    VALUE_TRANSLATIONS,
+    Concept,
+)
+from refdesk.db.generate.tokens import identifier_words, phrase
+from refdesk.db.schema import Column, Model, ModelSet
+
+Phrase = tuple[str, ...]
+Samples = Mapping[str, Mapping[str, Sequence[object]]]
+"""Values found in columns, by model id and column name."""
+
+_DATE_ENDS: Final = {"at", "on", "date", "time", "datetime", "timestamp", "day", "ts"}
+_COUNT_WORDS: Final = {"number", "count", "num", "total"}
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ModelName:
+    """The words name a model."""
+
+    model: Model
+    weight: int
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ColumnName:
+    """The words name a column; the higher the weight, the more exactly."""
+
+    model: Model
+    column: Column
+    weight: int
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Value:
+    """The words are a value that a column holds."""
+
+    model: Model
+    column: Column
+    value: str
+
+
+Meaning = ModelName | ColumnName | Value | str
+"""What words may mean; a text is a `Concept`."""
+
+
+class SchemaWords:
+    """The phrases of a schema, and those that mean the same anywhere."""
+
+    def __init__(self, models: ModelSet, samples: Samples) -> None:
+        self._phrases: dict[Phrase, list[Meaning]] = defaultdict(list)
+        model_prefix = _shared([identifier_words(model.table) for model in models])
+        for model in models:
+            self._add_model(model, model_prefix)
+            self._add_columns(model)
+            for column in model.columns:
+                if column.kind == "text" and not column.private:
+                    self._add_values(model, column, samples.get(model.id, {}).get(column.name, ()))
+        self._add_synonyms()
+        self.longest = max((len(each) for each in (*self._phrases, *_concepts())), default=1)
+
+    def __getitem__(self, words: Phrase) -> tuple[Meaning, ...]:
+        concept = _concepts().get(words)
+        return (*self._phrases.get(words, ()), *((concept,) if concept else ()))
+
+    def _add(self, words: Phrase, meaning: Meaning) -> None:
+        if words and meaning not in self._phrases[words]:
+            self._phrases[words].append(meaning)
+
+    def _add_model(self, model: Model, prefix: int) -> None:
+        names = {model.id.rsplit(".", 1)[-1], model.table, *model.synonyms}
+        if model.label:
+            names.add(model.label)
+        for name in names:
+            words = identifier_words(name) if name.isascii() and " " not in name else phrase(name)
+            self._add(words, ModelName(model=model, weight=4))
+            self._add(_spelled(words[prefix:] or words), ModelName(model=model, weight=3))
+
+    def _add_columns(self, model: Model) -> None:
+        own = set(identifier_words(model.table)) | set(identifier_words(model.id))
+        named = [(column, identifier_words(column.name)) for column in model.columns]
+        prefix = _shared([words for _, words in named])
+        for column, words in named:
+            for said, weight in _column_phrases(column, words, prefix, own):
+                self._add(said, ColumnName(model=model, column=column, weight=weight))
+
+    def _add_values(self, model: Model, column: Column, sampled: Iterable[object]) -> None:
+        for value in (*column.enum, *sampled):
+            if isinstance(value, str) and 0 < len(value) <= 80:
+                words = phrase(value)
+                # A number or a single letter is no value by itself: it is an amount, or noise.
+                if len(words) == 1 and (len(value) < 2 or words[0].isdigit()):
+                    continue
+                self._add(words, Value(model=model, column=column, value=value))
+
+    def _add_synonyms(self) -> None:
+        known = {words: list(meanings) for words, meanings in self._phrases.items()}
+        for group in SYNONYMS:
+            for word in group:
+                for meaning in known.get((word,), ()):
+                    if isinstance(meaning, ColumnName) and meaning.weight > 2:
+                        for other in group - {word}:
+                            if (other,) not in known:
+                                self._add((other,), _weaker(meaning))
+                    elif isinstance(meaning, ModelName):
+                        for other in group - {word}:
+                            if (other,) not in known:
+                                self._add((other,), ModelName(model=meaning.model, weight=1))
+        known = {words: list(meanings) for words, meanings in self._phrases.items()}
+        for table, kinds in (
+            (TRANSLATIONS, (ModelName, ColumnName)),
+            (VALUE_TRANSLATIONS, (Value,)),
+        ):
+            for said, english in table.items():
+                for meaning in known.get(phrase(english), ()):
+                    if isinstance(meaning, kinds):
+                        self._add(tuple(said), meaning)
+
+
+def best(meanings: Iterable[Meaning], model: Model) -> ColumnName | None:
+    """Return the column of a model that is meant most exactly; None for none, or for two alike."""
+    found = sorted(
+        (each for each in meanings if isinstance(each, ColumnName) and each.model.id == model.id),
+        key=lambda each: -each.weight,
+    )
+    if len(found) > 1 and found[0].weight == found[1].weight:
+        return None
+    return found[0] if found else None
+
+
+def _column_phrases(
+    column: Column, words: Phrase, prefix: int, own: set[str]
+) -> Iterator[tuple[Phrase, int]]:
+    yield words, 4
+    for said in (column.label, *column.synonyms):
+        if said:
+            yield phrase(said), 4
+    short = _spelled(words[prefix:] or words)
+    yield short, 3
+    yield _spelled(words), 3
+    if len(short) > 1 and short[0] in own:
+        short = short[1:]
+        yield short, 3
+    if column.kind == "boolean" and short[0] in {"is", "has", "was", "can", "are"}:
+        yield short[1:], 3
+    if column.kind in {"integer", "number"} and {short[0], short[-1]} & _COUNT_WORDS:
+        counted = tuple(word for word in short if word not in _COUNT_WORDS | {"of"})
+        yield counted, 3
+        yield ("number", "of", *counted), 4
+    if column.kind in {"date", "datetime"}:
+        verb = short
+        while len(verb) > 1 and verb[-1] in _DATE_ENDS:
+            verb = verb[:-1]
+        if verb[0] not in _DATE_ENDS:
+            yield verb, 3
+            yield (_stem(verb[0]), *verb[1:]), 2
+            yield (_past(verb[0]), *verb[1:]), 2
+        return
+    if len(short) > 1 and short[-1] not in {"id", "code", "key", "name", "number", "type"}:
+        yield short[-1:], 2
+    if len(short) > 1 and short[-1] in {"name", "type", "code", "number"}:
+        yield short[:-1], 1
+
+
+def _weaker(meaning: ColumnName) -> ColumnName:
+    return ColumnName(model=meaning.model, column=meaning.column, weight=1)
+
+
+def _spelled(words: Phrase) -> Phrase:
+    return tuple(ABBREVIATIONS.get(word, word) for word in words)
+
+
+def _stem(verb: str) -> str:
+    return verb[:-1] if verb.endswith("ed") and verb[-3] in "sv" else verb.removesuffix("ed")
+
+
+def _past(verb: str) -> str:
+    return verb if verb.endswith("ed") else f"{verb.removesuffix('e')}ed"
+
+
+def _shared(names: Sequence[Phrase]) -> int:
+    """Return how many words all the names begin with, where they are no more than a prefix."""
+    if len(names) < 3:
+        return 0
+    count = 0
+    for words in zip(*names, strict=False):
+        if len(set(words)) > 1:
+            break
+        count += 1
+    return count
+
+
+@cache
+def _concepts() -> Mapping[Phrase, Concept]:
+    found: dict[Phrase, Concept] = {}
+    for concept, phrases in CONCEPTS.items():
+        for said in phrases.split("|"):
+            found.setdefault(phrase(said.strip()), concept)
+    return found

@@ -1,0 +1,376 @@
+"""One query, one result: what each database says to the same document is the same."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+import uuid
+from collections.abc import Callable, Iterator
+from datetime import date, datetime
+from decimal import Decimal
+from typing import Any
+
+import pytest
+
+from refdesk.db.dsl import Dialect, compile, count_of, parse, render  # noqa: A004
+from refdesk.db.permission import Permission
+from refdesk.db.schema import Column, Model, ModelSet
+
+SALES = Model(
+    id="sale",
+    table="Sales",
+    columns=(
+        Column(name="id", type="integer", primary=True),
+        Column(name="order", type="string"),
+        Column(name="shopId", type="integer"),
+        Column(name="price", type="decimal"),
+        Column(name="qty", type="integer"),
+        Column(name="day", type="date"),
+        Column(name="at", type="datetime"),
+        Column(name="paid", type="boolean"),
+    ),
+)
+SHOPS = Model(
+    id="shop",
+    table="shops",
+    columns=(Column(name="id", type="integer", primary=True), Column(name="城市", type="string")),
+)
+MODELS = ModelSet((SALES, SHOPS))
+ROWS: list[tuple[Any, ...]] = [
+    (1, "Apple 50%", 1, 10.5, 2, "2025-01-31", "2025-01-31 10:00:00", True),
+    (2, "apple_pie", 1, 4.0, 3, "2025-02-01", "2025-02-01 00:00:00", False),
+    (3, "Pear\\", 2, 7.25, 1, "2025-03-30", "2025-03-30 23:59:59", True),
+    (4, None, 9, None, 0, None, None, None),
+    (5, "pear!", 2, 7.25, 4, "2024-12-30", "2024-12-30 08:30:15", False),
+]
+NOW = datetime(2025, 4, 1, 9, 30)
+
+TABLES = (
+    """create table "Sales" (id integer primary key, "order" varchar(40), "shopId" integer,
+       price decimal(10,2), qty integer, day date, "at" timestamp null, paid boolean)""",
+    'create table shops (id integer primary key, "城市" varchar(40))',
+)
+SHOP_ROWS = [(1, "Paris"), (2, "上海")]
+
+
+def _placeholders(mark: str) -> tuple[str, str]:
+    return (
+        f'insert into "Sales" values ({", ".join([mark] * 8)})',
+        f"insert into shops values ({mark}, {mark})",
+    )
+
+
+def _filled(execute: Callable[..., Any], mark: str, quote: str = '"') -> None:
+    for text in TABLES:
+        execute(text.replace('"', quote))
+    sales, shops = (text.replace('"', quote) for text in _placeholders(mark))
+    for row in ROWS:
+        execute(sales, row)
+    for row in SHOP_ROWS:
+        execute(shops, row)
+
+
+def _absent(name: str, error: Exception) -> None:
+    if os.environ.get("CI"):
+        pytest.fail(f"{name} should be running here: {error}")
+    pytest.skip(f"{name} is not running here")
+
+
+Run = Callable[[str, Any], list[tuple[Any, ...]]]
+
+
+def _sqlite() -> Iterator[Run]:
+    database = sqlite3.connect(":memory:")
+    _filled(database.execute, "?")
+    yield lambda sql, params: database.execute(sql, params).fetchall()
+    database.close()
+
+
+def _duckdb() -> Iterator[Run]:
+    duckdb = pytest.importorskip("duckdb")
+    database = duckdb.connect(":memory:")
+    _filled(database.execute, "?")
+    yield lambda sql, params: database.execute(sql, params).fetchall()
+    database.close()
+
+
+def _postgresql() -> Iterator[Run]:
+    import psycopg
+
+    name = f"refdesk_test_{uuid.uuid4().hex[:12]}"
+    where = "host=127.0.0.1 port=5432 user=postgres connect_timeout=3"
+    try:
+        admin = psycopg.connect(where, autocommit=True)
+    except psycopg.OperationalError as exc:
+        _absent("PostgreSQL", exc)
+        return
+    admin.execute(f'create database "{name}"')
+    database = psycopg.connect(f"{where} dbname={name}", autocommit=True)
+    _filled(database.execute, "%s")
+    yield lambda sql, params: database.execute(sql, params).fetchall()
+    database.close()
+    admin.execute(f'drop database "{name}"')
+    admin.close()
+
+
+def _mariadb() -> Iterator[Run]:
+    pymysql = pytest.importorskip("pymysql")
+    name = f"refdesk_test_{uuid.uuid4().hex[:12]}"
+    try:
+        database = pymysql.connect(
+            host="127.0.0.1", user="root", password="", charset="utf8mb4", autocommit=True
+        )
+    except pymysql.err.OperationalError as exc:
+        _absent("MariaDB", exc)
+        return
+    cursor = database.cursor()
+    cursor.execute(f"create database `{name}` character set utf8mb4")
+    cursor.execute(f"use `{name}`")
+    _filled(cursor.execute, "%s", "`")
+
+    def run(sql: str, params: Any) -> list[tuple[Any, ...]]:
+        cursor.execute(sql, params)
+        return list(cursor.fetchall())
+
+    yield run
+    cursor.execute(f"drop database `{name}`")
+    database.close()
+
+
+OPENERS: dict[Dialect, Callable[[], Iterator[Run]]] = {
+    "sqlite": _sqlite,
+    "duckdb": _duckdb,
+    "postgresql": _postgresql,
+    "mariadb": _mariadb,
+}
+
+
+@pytest.fixture(scope="module", params=OPENERS)
+def database(request: pytest.FixtureRequest) -> Iterator[tuple[Dialect, Run]]:
+    opened = OPENERS[request.param]()
+    for run in opened:
+        yield request.param, run
+
+
+def _plain(value: Any) -> Any:
+    """Return a value as all drivers could give it."""
+    if isinstance(value, bool):
+        return int(value)
+    if isinstance(value, Decimal | float):
+        return round(float(value), 2)
+    if isinstance(value, datetime):
+        return value.isoformat(" ", "seconds")
+    return value.isoformat() if isinstance(value, date) else value
+
+
+def _ask(database: tuple[Dialect, Run], document: dict[str, Any]) -> list[tuple[Any, ...]]:
+    dialect, run = database
+    statement = compile(
+        parse({"from": "Sales", **document}), MODELS, dialect, permission=Permission(), now=NOW
+    )
+    rendered = render(statement, dialect)
+    return [tuple(map(_plain, row)) for row in run(rendered.sql, rendered.params)]
+
+
+def _value(expression: Any, row: int, expected: Any) -> Any:
+    return pytest.param(
+        {"select": [expression], "wheres": [{"field": "id", "=": row}]},
+        [(expected,)],
+        id=f"{expression} of {row}",
+    )
+
+
+def _where(condition: Any, *ids: int) -> Any:
+    wheres = condition if isinstance(condition, list) else [condition]
+    return pytest.param(
+        {"select": ["id"], "wheres": wheres, "orders": "id"},
+        [(each,) for each in ids],
+        id=f"where {condition}",
+    )
+
+
+TWO_MOST = {"select": ["qty"], "from": "Sales", "orders": "qty desc", "limit": 2}
+ONE = {"field": "id", "=": 1}
+TOTAL = ":SUM(price * qty)"
+CITIES = {"select": ["id", "城市"], "from": "shops"}
+WORTH = {"select": ["shopId", ":SUM(price * qty) as worth"], "from": "Sales", "groups": "shopId"}
+CASES = [
+    _value("qty / 4", 1, 0.5),
+    _value("qty / 0", 1, None),
+    _value("price * qty - 1", 1, 20.0),
+    _value("-(qty - 5)", 1, 3),
+    _value(":ROUND(price / 3, 1)", 1, 3.5),
+    _value(":CEIL(price)", 3, 8),
+    _value(":FLOOR(price)", 3, 7),
+    _value(":MOD(qty, 3)", 5, 1),
+    _value(":ABS(0 - qty)", 1, 2),
+    _value(":GREATEST(qty, 3)", 1, 3),
+    _value(":LEAST(qty, 3)", 1, 2),
+    _value(":COALESCE(`order`, 'none')", 4, "none"),
+    _value(":NULLIF(qty, 2)", 1, None),
+    _value(":UPPER(`order`)", 2, "APPLE_PIE"),
+    _value(":SUBSTR(`order`, 1, 5)", 2, "apple"),
+    _value(":LENGTH(`order`)", 5, 5),
+    _value(":CONCAT(`order`, '-', qty)", 2, "apple_pie-3"),
+    _value(":REPLACE(`order`, 'pear', 'fig')", 5, "fig!"),
+    _value(":TRIM('  x ')", 1, "x"),
+    _value(":CAST(qty as string)", 1, "2"),
+    _value(":CAST('12' as integer)", 1, 12),
+    _value(":CAST(qty as float) / 4", 1, 0.5),
+    _value(":CAST(price as decimal 10,1)", 1, 10.5),
+    _value(":CAST(`at` as date)", 1, "2025-01-31"),
+    _value("'it''s 100%'", 1, "it's 100%"),
+    _value(":YEAR(day)", 1, 2025),
+    _value(":QUARTER(day)", 5, 4),
+    _value(":MONTH(`at`)", 2, 2),
+    _value(":WEEK(day)", 5, 1),
+    _value(":DAY(day)", 3, 30),
+    _value(":HOUR(`at`)", 1, 10),
+    _value(":MINUTE(`at`)", 5, 30),
+    _value(":SECOND(`at`)", 5, 15),
+    _value(":DAYOFWEEK(day)", 3, 0),
+    _value(":EXTRACT(doy, day)", 2, 32),
+    _value(":DATE(`at`)", 3, "2025-03-30"),
+    _value(":DATE_TRUNC(year, day)", 1, "2025-01-01"),
+    _value(":DATE_TRUNC(quarter, day)", 5, "2024-10-01"),
+    _value(":DATE_TRUNC(month, `at`)", 3, "2025-03-01"),
+    _value(":DATE_TRUNC(week, day)", 3, "2025-03-24"),
+    _value(":DATE_TRUNC(day, `at`)", 3, "2025-03-30"),
+    _value(":DATE_TRUNC(hour, `at`)", 5, "2024-12-30 08:00:00"),
+    _value("day + :INTERVAL(1, day)", 1, "2025-02-01"),
+    _value("day - :INTERVAL(2, weeks)", 2, "2025-01-18"),
+    _value("day + :INTERVAL(1, year)", 2, "2026-02-01"),
+    _value("`at` + :INTERVAL(90, minutes)", 1, "2025-01-31 11:30:00"),
+    _value(":DATE_DIFF(day, day, '2025-03-01')", 2, 28),
+    _value(":DATE_DIFF(month, day, '2025-03-01')", 5, 3),
+    _value(":DATE_DIFF(year, day, '2025-03-01')", 5, 1),
+    _value(":DATE_DIFF(hour, `at`, '2025-01-31 16:30:00')", 1, 6.5),
+    _value("day - :DATE('2025-01-01')", 1, 30),
+    _value(":TODAY()", 1, "2025-04-01"),
+    _value(":NOW()", 1, "2025-04-01 09:30:00"),
+    _value(
+        {"case": [{"when": [{"field": "qty", ">": 1}], "then": "'many'"}], "else": "'few'"},
+        1,
+        "many",
+    ),
+    _value({"query": {"select": [":MAX(qty)"], "from": "Sales"}}, 1, 4),
+    _where({"field": "order", "like": "APPLE%"}, 1, 2),
+    _where({"field": "order", "not like": "apple%"}, 3, 5),
+    _where({"field": "order", "match": "50%"}, 1),
+    _where({"field": "order", "match": "e_p"}, 2),
+    _where({"field": "order", "like": "%\\%"}, 1),
+    _where({"field": "order", "match": "\\"}, 3),
+    _where({"field": "order", "match": "R!"}, 5),
+    _where({"field": "day", ">=": "2025-02-01"}, 2, 3),
+    _where([{"field": "at", ">=": "2025-01-31"}, {"field": "at", "<": "2025-02-01"}], 1),
+    _where([{"field": "at", ">=": "2025-02-01"}], 2, 3),
+    _where({"field": "at", "=": "2025-02-01"}, 2),
+    _where({"field": "at", ">": "2025-02-01T00:00:00"}, 3),
+    _where({"field": "at", "<=": "2025-02-01"}, 1, 2, 5),
+    _where({"field": "day", "between": ["2025-01-31", "2025-02-01"]}, 1, 2),
+    _where({"field": "day", ">": "{:TODAY() - :INTERVAL(1, month)}"}, 3),
+    _where({"field": "paid", "=": True}, 1, 3),
+    _where({"field": "paid", "=": 0}, 2, 5),
+    _where({"field": "price", "=": "7.25"}, 3, 5),
+    _where({"field": "order", "=": 5}),
+    _where({"field": "order", "is": "null"}, 4),
+    _where({"field": "qty", "in": []}),
+    _where({"field": "qty", "not in": [1, 2]}, 2, 4, 5),
+    _where({"field": "qty", "in": {"query": TWO_MOST}}, 2, 5),
+    _where([ONE, {"or": True, "field": "id", ">": 3}, {"field": "qty", ">": 0}], 1, 5),
+    _where([{"wheres": [ONE, {"or": True, "field": "id", ">": 3}]}, {"field": "qty", "=": 0}], 4),
+    pytest.param(
+        {
+            "select": [":DATE_TRUNC(month, day) as m", f"{TOTAL} as worth", ":COUNT(*) as n"],
+            "wheres": [{"field": "day", "is": "not null"}],
+            "groups": ["m"],
+            "havings": [{"field": "worth", ">": 10}],
+            "orders": "worth desc",
+        },
+        [("2024-12-01", 29.0, 1), ("2025-01-01", 21.0, 1), ("2025-02-01", 12.0, 1)],
+        id="an alias in groups, havings and orders",
+    ),
+    pytest.param(
+        {
+            "select": [":LOWER(:SUBSTR(`order`, 1, 1)) as letter", ":AVG(qty) as mean"],
+            "groups": "letter",
+            "havings": [{"field": "letter", "is": "not null"}, {"field": "letter", "<>": "x"}],
+            "orders": ":LENGTH(letter), letter",
+            "wheres": [{"field": "id", "<>": 5}],
+        },
+        [("a", 2.5), ("p", 1.0)],
+        id="an alias of an expression with values in it",
+    ),
+    pytest.param(
+        {
+            "select": ["c.城市", ":COUNT(distinct s.id) as n"],
+            "from": "Sales as s",
+            "joins": [{"from": "$shop as c", "key": "id", "foreign": "shopId", "left": True}],
+            "groups": ["c.城市"],
+            "orders": "n desc, c.城市 desc",
+        },
+        [("上海", 2), ("Paris", 2), (None, 1)],
+        id="a left join",
+    ),
+    pytest.param(
+        {
+            "select": ["t.shopId", "t.worth"],
+            "from": None,
+            "query": WORTH,
+            "name": "t",
+            "orders": "worth desc nulls last",
+            "limit": 2,
+        },
+        [(2, 36.25), (1, 33.0)],
+        id="a derived table",
+    ),
+    pytest.param(
+        {
+            "select": ["id", "order"],
+            "wheres": [{"field": "id", "<": 3}],
+            "unions": [{**CITIES, "orders": "id desc", "limit": 1}],
+            "orders": "id desc, order",
+        },
+        [(2, "apple_pie"), (2, "上海"), (1, "Apple 50%")],
+        id="a union",
+    ),
+    pytest.param(
+        {"select": ["id"], "orders": "price desc nulls last, id desc", "page": 2, "pagesize": 2},
+        [(3,), (2,)],
+        id="a page",
+    ),
+    pytest.param({"select": ["price"], "distinct": True, "orders": "price desc nulls first"},
+                 [(None,), (10.5,), (7.25,), (4.0,)], id="distinct"),
+    pytest.param({"select": ["id"], "first": True, "orders": "id desc"}, [(5,)], id="first"),
+    pytest.param({"select": [":SUM(paid)", ":MIN(day)", ":MAX(price)"]},
+                 [(2, "2024-12-30", 10.5)], id="aggregates"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("document", "expected"), CASES)
+def test_the_result_is_the_same(
+    database: tuple[Dialect, Run], document: dict[str, Any], expected: list[tuple[Any, ...]]
+) -> None:
+    """The document gives these rows, whatever the database."""
+    document = {key: value for key, value in document.items() if value is not None}
+    if "query" in document:
+        dialect, run = database
+        rendered = render(
+            compile(parse(document), MODELS, dialect, permission=Permission(), now=NOW), dialect
+        )
+        found = [tuple(map(_plain, row)) for row in run(rendered.sql, rendered.params)]
+    else:
+        found = _ask(database, document)
+    assert found == expected
+
+
+def test_all_are_counted(database: tuple[Dialect, Run]) -> None:
+    """The count of a page is that of all pages; groups count as rows."""
+    dialect, run = database
+    for document, total in (
+        ({"select": ["id"], "from": "Sales", "page": 2, "pagesize": 2}, 5),
+        ({"select": ["shopId", ":COUNT(*)"], "from": "Sales", "groups": "shopId", "limit": 1}, 3),
+    ):
+        statement = compile(parse(document), MODELS, dialect, permission=Permission())
+        rendered = render(count_of(statement), dialect)
+        assert run(rendered.sql, rendered.params)[0][0] == total

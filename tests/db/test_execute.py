@@ -1,0 +1,343 @@
+"""Queries run for real on SQLite, DuckDB, PostgreSQL and MariaDB, each on its own database."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import secrets
+import sqlite3
+from collections.abc import Iterator
+from decimal import Decimal
+from pathlib import Path
+
+import pytest
+from sqlalchemy import make_url
+
+from refdesk.db.connect import connector
+from refdesk.db.execute import Bounds, ExecutionFailed, Runner, plain
+from refdesk.db.gate import Refused, Written, examined
+from refdesk.errors import ConfigError
+
+POSTGRES = os.environ.get("REFDESK_TEST_POSTGRES", "postgresql+psycopg://root@127.0.0.1:5432/test")
+MARIADB = os.environ.get("REFDESK_TEST_MARIADB", "mariadb+pymysql://root@127.0.0.1:3306")
+
+TABLE = (
+    "CREATE TABLE item (id INTEGER PRIMARY KEY, name VARCHAR(200), price DECIMAL(10, 2), made DATE)"
+)
+ROWS = [(number, f"item {number}", Decimal(number) / 2, "2026-03-15") for number in range(1, 201)]
+
+
+def _absent(what: str, error: Exception) -> None:
+    if os.environ.get("CI") == "true":
+        raise error
+    pytest.skip(f"no {what} on loopback: {type(error).__name__}")
+
+
+def _sqlite(folder: Path) -> Iterator[str]:
+    path = folder / "shop.db"
+    connection = sqlite3.connect(path)
+    connection.execute(TABLE)
+    rows = [(id_, name, float(price), made) for id_, name, price, made in ROWS]
+    connection.executemany("INSERT INTO item VALUES (?, ?, ?, ?)", rows)
+    connection.commit()
+    connection.close()
+    yield f"sqlite:///{path}"
+
+
+def _duckdb(folder: Path) -> Iterator[str]:
+    duckdb = pytest.importorskip("duckdb")
+    path = folder / "shop.duckdb"
+    connection = duckdb.connect(str(path))
+    connection.execute(TABLE)
+    connection.executemany("INSERT INTO item VALUES (?, ?, ?, ?)", ROWS)
+    connection.close()
+    yield f"duckdb:///{path}"
+
+
+def _postgresql(folder: Path) -> Iterator[str]:
+    import psycopg
+
+    admin = make_url(POSTGRES).set(drivername="postgresql")
+    name = f"refdesk_{secrets.token_hex(6)}"
+    try:
+        server = psycopg.connect(admin.render_as_string(hide_password=False), autocommit=True)
+    except psycopg.OperationalError as error:
+        _absent("PostgreSQL", error)
+        return
+    server.execute(f"CREATE DATABASE {name}")
+    try:
+        url = admin.set(database=name).render_as_string(hide_password=False)
+        with psycopg.connect(url) as connection, connection.cursor() as cursor:
+            cursor.execute(TABLE)
+            cursor.executemany("INSERT INTO item VALUES (%s, %s, %s, %s)", ROWS)
+        yield url
+    finally:
+        server.execute(f"DROP DATABASE {name} WITH (FORCE)")
+        server.close()
+
+
+def _mariadb(folder: Path) -> Iterator[str]:
+    pymysql = pytest.importorskip("pymysql")
+    admin = make_url(MARIADB)
+    name = f"refdesk_{secrets.token_hex(6)}"
+    try:
+        server = pymysql.connect(
+            host=admin.host, port=admin.port or 3306, user=admin.username, autocommit=True
+        )
+    except pymysql.err.OperationalError as error:
+        _absent("MariaDB", error)
+        return
+    with server.cursor() as cursor:
+        cursor.execute(f"CREATE DATABASE {name}")
+        try:
+            cursor.execute(f"USE {name}")
+            cursor.execute(TABLE)
+            cursor.executemany("INSERT INTO item VALUES (%s, %s, %s, %s)", ROWS)
+            yield admin.set(database=name).render_as_string(hide_password=False)
+        finally:
+            cursor.execute(f"DROP DATABASE {name}")
+    server.close()
+
+
+KINDS = {"sqlite": _sqlite, "duckdb": _duckdb, "postgresql": _postgresql, "mariadb": _mariadb}
+
+
+@pytest.fixture(scope="module", params=list(KINDS))
+def url(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """A database of each kind, with 200 items."""
+    yield from KINDS[request.param](tmp_path_factory.mktemp(request.param))
+
+
+@pytest.fixture
+def runner(url: str) -> Iterator[Runner]:
+    """What runs queries on it."""
+    runner = Runner("shop", url)
+    yield runner
+    runner.close()
+
+
+def _marked(runner: Runner, name: str) -> str:
+    return {"sqlite": f":{name}", "duckdb": f"${name}"}.get(runner.dialect, f"%({name})s")
+
+
+def _endless(runner: Runner) -> str:
+    return "SELECT COUNT(*) FROM " + ", ".join(f"item AS i{number}" for number in range(6))
+
+
+async def test_rows_are_values_of_json(runner: Runner) -> None:
+    """Numbers are numbers, dates are ISO text, and values are bound by name."""
+    sql = f"SELECT id, name, price, made FROM item WHERE id = {_marked(runner, 'id')}"
+    found = await runner.run(Written(sql=sql, params={"id": 3}))
+    assert found.columns == ("id", "name", "price", "made")
+    assert found.rows == ({"id": 3, "name": "item 3", "price": 1.5, "made": "2026-03-15"},)
+    assert found.cut == ""
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "INSERT INTO item (id) VALUES (999)",
+        "UPDATE item SET price = 0",
+        "DELETE FROM item",
+        "DROP TABLE item",
+        "CREATE TABLE more (id INTEGER)",
+    ],
+)
+async def test_the_connection_refuses_to_write(runner: Runner, sql: str) -> None:
+    """Should a change ever get so far, the database itself refuses it, and nothing is changed."""
+    with pytest.raises(ExecutionFailed, match="did not run"):
+        await runner.run(Written(sql=sql, params={}))
+    found = await runner.run(Written(sql="SELECT COUNT(*), SUM(id) FROM item", params={}))
+    assert list(found.rows[0].values()) == [200, 20100]
+
+
+async def test_too_many_rows_are_cut(runner: Runner) -> None:
+    """At the row cap reading ends, what was read is given, and it is said that there is more."""
+    found = await runner.run(Written(sql="SELECT id FROM item ORDER BY id", params={}), max_rows=70)
+    assert ([row["id"] for row in found.rows], found.cut) == (list(range(1, 71)), "rows")
+
+
+async def test_too_many_bytes_are_cut(url: str) -> None:
+    """At the byte cap reading ends, and the next query finds a clean connection."""
+    runner = Runner("shop", url, Bounds(bytes=500))
+    found = await runner.run(Written(sql="SELECT name FROM item ORDER BY id", params={}))
+    assert found.cut == "bytes"
+    assert 0 < len(found.rows) < 100
+    again = await runner.run(Written(sql="SELECT id FROM item WHERE id = 1", params={}))
+    assert again.rows == ({"id": 1},)
+    runner.close()
+
+
+async def test_a_long_cell_is_cut(url: str) -> None:
+    """A cell is cut at its cap, and the row stays."""
+    runner = Runner("shop", url, Bounds(cell_chars=5))
+    found = await runner.run(Written(sql="SELECT name FROM item WHERE id = 1", params={}))
+    assert (found.rows, found.cut) == (({"name": "item…"},), "cells")
+    runner.close()
+
+
+async def test_the_deadline_ends_a_query(url: str) -> None:
+    """A query that takes too long is an error that says so, and the next one runs as ever."""
+    runner = Runner("shop", url, Bounds(seconds=0.3))
+    with pytest.raises(ExecutionFailed, match=r"'shop' took longer than 0\.3 s"):
+        await runner.run(Written(sql=_endless(runner), params={}))
+    found = await runner.run(Written(sql="SELECT id FROM item WHERE id = 1", params={}))
+    assert found.rows == ({"id": 1},)
+    runner.close()
+
+
+async def test_a_query_is_stopped_with_its_request(url: str) -> None:
+    """When whoever asked is gone, the query ends in the database, long before its deadline."""
+    runner = Runner("shop", url, Bounds(seconds=30))
+    began = asyncio.Event()
+    ended = asyncio.Event()
+    loop = asyncio.get_running_loop()
+    fetched = runner._fetched
+
+    def watched(*arguments: object) -> object:
+        loop.call_soon_threadsafe(began.set)
+        try:
+            return fetched(*arguments)  # type: ignore[arg-type]
+        finally:
+            loop.call_soon_threadsafe(ended.set)
+
+    runner._fetched = watched  # type: ignore[method-assign, assignment]
+    task = asyncio.create_task(runner.run(Written(sql=_endless(runner), params={})))
+    await began.wait()
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+    async with asyncio.timeout(10):
+        await ended.wait()
+    runner.close()
+
+
+async def test_what_the_database_says_is_not_repeated(runner: Runner) -> None:
+    """A database's message may quote values nobody was to see, so only its kind is told."""
+    with pytest.raises(ExecutionFailed) as failure:
+        await runner.run(Written(sql="SELECT nothing_of_that_name FROM item", params={}))
+    assert "nothing_of_that_name" not in str(failure.value)
+    assert failure.value.__cause__ is None
+
+
+async def test_sqlite_reaches_no_other_file(tmp_path: Path) -> None:
+    """Nothing is attached, no setting changed, no schema read, no function beyond the list."""
+    (url,) = _sqlite(tmp_path)
+    runner = Runner("shop", url)
+    for sql in (
+        f"ATTACH '{tmp_path / 'x.db'}' AS x",
+        "PRAGMA writable_schema = 1",
+        "SELECT * FROM sqlite_master",
+        "SELECT * FROM pragma_table_info('item')",
+        "SELECT load_extension('x')",
+        "SELECT randomblob(1000)",
+        "WITH RECURSIVE r(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM r) SELECT n FROM r",
+    ):
+        with pytest.raises(ExecutionFailed):
+            await runner.run(Written(sql=sql, params={}))
+    assert not (tmp_path / "x.db").exists()
+    runner.close()
+
+
+async def test_duckdb_reaches_no_other_file(tmp_path: Path) -> None:
+    """No file is read or written through SQL."""
+    (url,) = _duckdb(tmp_path)
+    runner = Runner("shop", url)
+    for sql in (
+        "SELECT * FROM read_csv('/etc/passwd')",
+        f"COPY item TO '{tmp_path / 'x.csv'}'",
+        f"ATTACH '{tmp_path / 'x.db'}' AS x",
+        "SET enable_external_access = true",
+    ):
+        with pytest.raises(ExecutionFailed):
+            await runner.run(Written(sql=sql, params={}))
+    assert not (tmp_path / "x.csv").exists()
+    assert not (tmp_path / "x.db").exists()
+    runner.close()
+
+
+async def test_a_database_out_of_reach_is_an_error_without_its_password() -> None:
+    """The sentence names the database, and nothing of its URL."""
+    runner = Runner("shop", "postgresql://me:canary-password@127.0.0.1:1/shop")
+    with pytest.raises(ExecutionFailed, match="'shop' could not be reached") as failure:
+        await runner.run(Written(sql="SELECT 1", params={}))
+    assert "canary" not in str(failure.value)
+    runner.close()
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ("no url at canary", "no database URL"),
+        ("oracle://canary@host/x", "'oracle', which cannot be asked"),
+        ("sqlite://", "names no file"),
+        ("duckdb:///:memory:", "names no file"),
+    ],
+)
+def test_a_url_of_no_database(given: str, said: str) -> None:
+    """It is refused by the key of the configuration, and not repeated."""
+    with pytest.raises(ConfigError, match=said) as refusal:
+        connector("shop", given, 5)
+    assert "canary" not in str(refusal.value)
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "WITH x AS (DELETE FROM item RETURNING *) SELECT * FROM x",
+        "WITH RECURSIVE r AS (SELECT 1 UNION ALL SELECT * FROM r) SELECT * FROM r",
+        "SELECT 1; DROP TABLE item",
+        "COMMIT; DROP TABLE item",
+        "SELECT * FROM item FOR UPDATE",
+        "SELECT id INTO other FROM item",
+        "EXPLAIN ANALYZE DELETE FROM item",
+        "COPY item TO PROGRAM 'x'",
+        "DO $$ BEGIN END $$",
+        "CALL x()",
+        "SET ROLE postgres",
+        "VACUUM INTO 'x'",
+        "ATTACH 'x' AS y",
+        "PRAGMA writable_schema = 1",
+        "SELECT pg_sleep(60)",
+        "SELECT pg_read_file('x')",
+        "SELECT load_extension('x')",
+        "SELECT * FROM generate_series(1, 1000000000000)",
+        "SELECT * FROM read_csv('/etc/passwd')",
+        "SELECT id /* ' */ FROM item",
+        "SELECT id FROM item -- more",
+        "SELECT /*!50000 sleep(10) */ 1",
+        "SELECT * FROM secret",
+        "SELECT id FROM item WHERE id IN (SELECT id FROM secret)",
+        "SELECT * FROM pg_catalog.item",
+        "SELECT current_user",
+        "SELECT id FROM item\x00",
+        "SELECT " + "(" * 2000 + "1" + ")" * 2000,
+        "",
+        "SELECT '" + "x" * 100_001 + "'",
+    ],
+)
+@pytest.mark.parametrize("dialect", ["sqlite", "postgresql", "mariadb", "duckdb"])
+def test_the_second_look_refuses(sql: str, dialect: str) -> None:
+    """What is no plain query of the tables asked for is refused before any database sees it."""
+    with pytest.raises(Refused):
+        examined(sql, dialect, tables={"item"})
+
+
+@pytest.mark.parametrize(
+    ("value", "shown"),
+    [
+        (Decimal("12.00"), 12),
+        (Decimal("0.1"), 0.1),
+        (Decimal("3.3333333333333333333333"), 3.3333333333333335),
+        (Decimal("12345678901234567890.5"), "12345678901234567890.5"),
+        (Decimal("NaN"), None),
+        (float("inf"), None),
+        (b"\x00\x01", "(2 bytes)"),
+        ({"a": [1]}, {"a": [1]}),
+        (True, True),
+        ("x", "x"),
+    ],
+)
+def test_values_of_drivers_become_values_of_json(value: object, shown: object) -> None:
+    """No value of a driver is left that JSON could not hold."""
+    assert plain(value)[0] == shown
