@@ -270,6 +270,7 @@ def _read(cursor: Any, max_rows: int, bounds: Bounds, started: float) -> Rows:
     # The first fetch is small: nobody knows yet how wide a row is.
     batch = 1
     while found := cursor.fetchmany(batch):
+        last = len(found) < batch
         batch = _BATCH
         for row in found:
             if len(rows) == max_rows:
@@ -283,6 +284,8 @@ def _read(cursor: Any, max_rows: int, bounds: Bounds, started: float) -> Rows:
             if size > bounds.bytes:
                 return _rows(columns, rows, "bytes", started)
             rows.append(cells)
+        if last:
+            break  # asked again, a server would only say that there is no more
     return _rows(columns, rows, cut, started)
 
 
