@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sqlite3
 from pathlib import Path
 from typing import Any
 
@@ -164,7 +165,6 @@ def test_public_server(refdesk: Command, peer: Peer) -> None:
     [
         (("  ",), 2, "nothing to ask"),
         (("q", "--assistant", "a"), 2, "comes with a later release"),
-        (("q", "--database", "d"), 2, "comes with a later release"),
         (("q", "--model", "large"), 1, "no model is called 'large'; known: small"),
         (("q", "--engine", "page"), 1, "did you mean 'pages'?"),
     ],
@@ -199,3 +199,21 @@ def test_collection(refdesk: Command, peer: Peer, folder: Path) -> None:
     ended = refdesk("ask", "--collection", "handbok", "hello")
     assert ended.code == 1
     assert "known: handbook" in ended.err
+
+
+def test_database(refdesk: Command, peer: Peer, folder: Path) -> None:
+    """`--database` answers from its rows, under the asker's rights."""
+    with sqlite3.connect(folder / "shop.db") as shop:
+        shop.execute("create table product (id integer primary key, name text, price real)")
+        shop.executemany("insert into product values (?, ?, ?)", [(1, "Lamp", 30), (2, "Desk", 90)])
+    shop.close()
+    yaml = served(peer) + "databases: {shop: {url: sqlite:///shop.db}}\n"
+    answers(peer, "chat", "The lamp [ref_001].")
+    ran = refdesk("ask", "--database", "shop", "products under 50", yaml=yaml)
+    assert ran.code == 0, ran.err
+    put = json.dumps(asked(peer))
+    assert "Lamp" in put
+    assert "Desk" not in put
+    ended = refdesk("ask", "--database", "shp", "products under 50", yaml=yaml)
+    assert ended.code == 1
+    assert "shop" in ended.err

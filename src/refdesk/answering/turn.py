@@ -41,6 +41,8 @@ class Asking:
     """The engine to ask first; naming one means to search in any case."""
     collection: str | None = None
     """Search here; the web is searched too only where an engine is named as well."""
+    database: str | None = None
+    """Look here, likewise."""
     max_query_chars: int = 400
     identity: Mapping[str, Any] | None = None
 
@@ -84,7 +86,7 @@ class Turn:
         """Search, unless the question is sure to need none.  A failure is in the result."""
         asking = self._asking
         verdict = needs_search(asking.question)
-        named = asking.engine is not None or asking.collection is not None
+        named = (asking.engine, asking.collection, asking.database) != (None, None, None)
         if not named and not verdict.need and verdict.confidence >= _SURE:
             self.skipped = verdict.reason
             return
@@ -96,6 +98,8 @@ class Turn:
         asked = {"query": query.text, "source": "user"}
         if asking.collection is not None:
             requests.append({**asked, "type": "kb", "collections": [asking.collection]})
+        if asking.database is not None:
+            requests.append({**asked, "type": "db", "database": asking.database})
         if asking.engine is not None or not requests:
             requests.append({**asked, "type": "web", "engine": asking.engine})
         if len(requests) == 1:

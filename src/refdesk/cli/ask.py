@@ -41,7 +41,7 @@ def ask(
         str | None, typer.Option(help="Answer from this collection.", show_default=False)
     ] = None,
     database: Annotated[
-        str | None, typer.Option(help="Look in this database too.", show_default=False)
+        str | None, typer.Option(help="Answer from this database.", show_default=False)
     ] = None,
     engine: Annotated[
         str | None, typer.Option(help="Search, and ask this engine first.", show_default=False)
@@ -55,10 +55,8 @@ def ask(
 
     No server is needed.  Exit status 1 if the model gave no whole answer, or the search failed.
     """
-    later = (("assistant", assistant), ("database", database))
-    for name, value in later:
-        if value is not None:
-            raise typer.BadParameter("comes with a later release", param_hint=f"--{name}")
+    if assistant is not None:
+        raise typer.BadParameter("comes with a later release", param_hint="--assistant")
     if not question.strip():
         raise typer.BadParameter("it is empty: there is nothing to ask", param_hint="QUESTION")
     who = read_identity(identity)
@@ -70,7 +68,7 @@ def ask(
     logs.set_up(level="ERROR")
     store = _open(loaded.config)
     try:
-        wishes = _Wishes(question.strip(), model, engine, collection, who, json)
+        wishes = _Wishes(question.strip(), model, engine, collection, database, who, json)
         code = asyncio.run(_answer(loaded.config, store, wishes))
     finally:
         store.close()
@@ -83,6 +81,7 @@ class _Wishes:
     model: str | None
     engine: str | None
     collection: str | None
+    database: str | None
     identity: dict[str, Any] | None
     json: bool
 
@@ -127,6 +126,7 @@ async def _answer(config: Config, store: Store, wishes: _Wishes) -> int:
                 wire=wire,
                 engine=wishes.engine,
                 collection=wishes.collection,
+                database=wishes.database,
                 max_query_chars=config.gateway.search.max_query_chars,
                 identity=wishes.identity,
             ),

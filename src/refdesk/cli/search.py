@@ -193,8 +193,7 @@ def _check_handlers(searcher: Searcher, kinds: list[str]) -> None:
             )
         if kind not in searcher.handlers.types():
             raise typer.BadParameter(
-                f"{kind!r} ({_KINDS[kind]}) comes with a later release; use web",
-                param_hint="--type",
+                "no database is configured; add one under `databases`", param_hint="--database"
             )
 
 
