@@ -35,6 +35,7 @@ unpack() {
     apt_update
     (cd "$folder" && apt-get download -q "$@" >/dev/null 2>&1)
   } || { say "cannot get $* from the system's packages"; exit 2; }
+  mkdir -p "$tools"
   for package in "$folder"/*.deb; do dpkg -x "$package" "$tools"; done
   rm -r "$folder"
 }
