@@ -41,6 +41,12 @@ from refdesk.wires.document import Document, dump
 WIRES: Final[Mapping[str, Wire]] = {"messages": messages, "chat": chat, "responses": responses}
 MAX_ANSWER_BYTES: Final = 128 * 1024 * 1024
 """A whole answer is held in memory; a longer one is no answer of a model."""
+_MARKS: Final[Mapping[str, tuple[bytes, ...]]] = {
+    "messages": (b"rd1.", b"srvtoolu_rd"),
+    "chat": (),
+    "responses": (b"ws_rd",),
+}
+"""What of ours a client may send back, by wire."""
 _KEPT_BYTES: Final = 64 * 1024
 """Of a stream's two ends, to end it properly if it breaks off."""
 _NO_SEARCH: Final = header("x-refdesk-search", "none")
@@ -103,7 +109,7 @@ class Gateway:
 
     async def _answer(self, request: _Request, document: Document, body: bytes, head: Head) -> None:
         way = request.way
-        if _concerns_search(body, way):
+        if _concerns_search(body, request.wire, way):
             await self._exchange(request, document)
         elif head.stream:
             await self._pass_stream(request, bytes(document))
@@ -114,7 +120,7 @@ class Gateway:
 
     async def _count(self, request: _Request, document: Document, body: bytes, head: Head) -> None:
         wire, terms = request.wire, request.way.terms
-        if _concerns_search(body, request.way):
+        if _concerns_search(body, wire, request.way):
             marks = wire.find_marks(document)
             recalled = await self.driver.recall(x.Recall(marks, b""), request.entry)
             stays = terms.hosted_stays or terms.accepts_tool
@@ -439,10 +445,10 @@ class _Request:
         await self.client.refuse(status, self.head_lines(headers), body)
 
 
-def _concerns_search(body: bytes, way: Way) -> bool:
-    # Substrings first: most requests have nothing to do with search, and none of these costs more
-    # than reading the body once.
-    if b"web_search" in body or b"rd1." in body or b"srvtoolu_rd" in body or b"ws_rd" in body:
+def _concerns_search(body: bytes, wire: Wire, way: Way) -> bool:
+    # Substrings first: most requests have nothing to do with search.  Each costs as much as reading
+    # the body once, so a wire is looked through for its own marks only.
+    if b"web_search" in body or any(mark in body for mark in _MARKS[wire.NAME]):
         return True
     return not way.terms.accepts_tool and b"server_tool_use" in body
 
