@@ -173,7 +173,7 @@ class Application:
             aimed,
             databases,
             claims=host.claims,
-            origin=lambda: _origin(application.config),
+            origin=lambda: base_url(application.config, application.port),
             default_engine=lambda: web.settings.default_engine,
             budget_s=lambda: web.settings.budget_ms / 1000,
             delegates=delegates,
@@ -327,13 +327,6 @@ def _database_mounts(host: _Host, databases: DatabaseSearches, log: RequestLog) 
         Mount(method="GET", path=f"{path}/", handler=answer),
         Mount(method="POST", path=f"{path}/", handler=answer, shown=f"POST {path}/{{name}}/ask"),
     ]
-
-
-def _origin(config: Config) -> str:
-    host = config.server.host
-    if host in ("", "0.0.0.0", "::"):  # noqa: S104 - it is what is read here, not listened on
-        host = "127.0.0.1"
-    return f"http://{f'[{host}]' if ':' in host else host}:{config.server.port}"
 
 
 class _Prices:

@@ -32,10 +32,6 @@ def test_the_defaults_ask_for_nothing() -> None:
             {"upstreams": UP, "models": {"m": {"upstream": "up", "search": {"mode": "loop"}}}},
             "models.m.search.mode: 'loop'",
         ),
-        (
-            {"collections": {"c": {}}, "gateway": {"search": {"default_engine": "kb:c"}}},
-            "gateway.search.default_engine: 'kb:c'",
-        ),
         ({"upstreams": {"up": {**UP["up"], "wire": "gemini"}}}, "upstreams.up.wire: 'gemini'"),
         (
             {
@@ -44,9 +40,6 @@ def test_the_defaults_ask_for_nothing() -> None:
             },
             "models.m.capabilities.input_tokens:",
         ),
-        ({"collections": {"c": {}}}, "collections:"),
-        ({"databases": {"d": {"url": "sqlite:///d.db"}}}, "databases:"),
-        ({"search": {"querydsl": {"strict": True}}}, "search.querydsl:"),
         ({"search": {"options": {"skip_threshold": 0}}}, "search.options:"),
         ({"privacy": {"store_bodies": True}}, "privacy.store_bodies:"),
         ({"uses": {"web": "researcher"}}, "uses.web: 'researcher'"),
@@ -57,6 +50,21 @@ def test_what_is_asked_for_in_vain_is_named(tree: dict[str, Any], key: str) -> N
     told = [note for note in dormant(Config.model_validate(tree)) if note.startswith(key)]
     assert len(told) == 1
     assert "has no effect yet" in told[0]
+
+
+def test_knowledge_and_databases_are_there() -> None:
+    """Collections, databases, engines that are one of them, and who writes queries: all work."""
+    config = Config.model_validate(
+        {
+            "collections": {"c": {}},
+            "databases": {"d": {"url": "sqlite:///d.db"}},
+            "gateway": {"search": {"default_engine": "kb:c"}},
+            "search": {"querydsl": {"strict": True}},
+            "mcp_servers": {"s": {"command": "s"}},
+            "uses": {"querydsl": "mcp:s.t"},
+        }
+    )
+    assert dormant(config) == ()
 
 
 def test_whoever_loads_it_is_told(tmp_path: Path) -> None:

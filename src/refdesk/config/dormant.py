@@ -20,20 +20,13 @@ def dormant(config: Config) -> tuple[str, ...]:
 
 def _modes(config: Config) -> Iterator[str]:
     modes: list[tuple[str, str | None]] = [("gateway.search.mode", config.gateway.search.mode)]
-    engines: list[tuple[str, str | None]] = [
-        ("gateway.search.default_engine", config.gateway.search.default_engine)
-    ]
     for section, entries in (("upstreams", config.upstreams), ("models", config.models)):
         for name, entry in entries.items():
             if entry.search is not None:
                 modes.append((f"{section}.{name}.search.mode", entry.search.mode))
-                engines.append((f"{section}.{name}.search.engine", entry.search.engine))
     for key, mode in modes:
         if mode not in (None, "inject"):
             yield f"{key}: {mode!r} {_LATER}: every search is injected; write inject"
-    for key, engine in engines:
-        if engine is not None and engine.startswith(("kb:", "db:")):
-            yield f"{key}: {engine!r} {_LATER}; name a web engine"
 
 
 def _models(config: Config) -> Iterator[str]:
@@ -50,14 +43,8 @@ def _models(config: Config) -> Iterator[str]:
 
 
 def _sources(config: Config) -> Iterator[str]:
-    if config.collections:
-        yield f"collections: {_LATER}: no knowledge is searched"
-    if config.databases:
-        yield f"databases: {_LATER}: no database is searched"
-    default = type(config.search)()
-    for key in ("querydsl", "options"):
-        if getattr(config.search, key) != getattr(default, key):
-            yield f"search.{key}: {_LATER}"
+    if config.search.options != type(config.search)().options:
+        yield f"search.options: {_LATER}"
     if config.privacy.store_bodies:
         yield f"privacy.store_bodies: {_LATER}: bodies are never stored"
 
@@ -70,5 +57,3 @@ def _steps(config: Config) -> Iterator[str]:
                 f"uses.{step}: {who!r} {_LATER}: there are no assistants; write builtin or "
                 "mcp:<server>.<tool>"
             )
-        elif step == "querydsl" and who != "builtin":
-            yield f"uses.{step}: {who!r} {_LATER}: no database is searched"
