@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import json
 import sys
 from pathlib import Path
 from typing import Any
@@ -13,6 +14,7 @@ import pytest
 
 from commands import Command
 from refdesk.cli._ingesting import Bar, notes_of, pace, print_report
+from refdesk.cli.output import JsonList
 from refdesk.kb.collection import Progress
 from refdesk.store.passages import Document, DocumentReport
 
@@ -204,3 +206,16 @@ def test_report(capsys: pytest.CaptureFixture[str]) -> None:
     said = capsys.readouterr().out
     assert "90%" in said
     assert "a.pdf: no text on pages 1-3, 7" in said
+
+
+def test_json_list(capsys: pytest.CaptureFixture[str]) -> None:
+    """A list is whole also where its maker fails; each item is a line, there when it is known."""
+    with JsonList():
+        pass
+    assert json.loads(capsys.readouterr().out) == []
+    with pytest.raises(OSError, match="away"), JsonList() as listed:
+        listed.add({"key": "a\nb"})
+        assert capsys.readouterr().out.splitlines() == ["[", r'{"key":"a\nb"}']
+        listed.add(2)
+        raise OSError("away")
+    assert json.loads('[{"key":"a"}' + capsys.readouterr().out) == [{"key": "a"}, 2]

@@ -5,18 +5,18 @@ from __future__ import annotations
 import asyncio
 import sys
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from contextlib import AsyncExitStack
+from contextlib import AsyncExitStack, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Final, TypeVar
 
 import typer
 
 from refdesk.cli.options import ConfigOption, IdentityOption, JsonOption, config_path, read_identity
-from refdesk.cli.output import FAILURE, out, print_json, say
+from refdesk.cli.output import FAILURE, JsonList, out, print_json, say
 
 if TYPE_CHECKING:
     from refdesk.config import Config
-    from refdesk.kb.collection import Added, Knowledge
+    from refdesk.kb.collection import Added, Knowledge, Progress
     from refdesk.store.passages import Collection, Document
     from refdesk.types import ResultItem, SearchResult
 
@@ -113,6 +113,7 @@ def add(
     """
     Add documents; what changed since it was added is read again, and the rest is no work.
 
+    With --json each is a line of the array, written as soon as it is in the store for good.
     Exit status 1 if any document could not be read, or has no text.
     """
     where = _needed(collection)
@@ -125,20 +126,25 @@ def add(
 
         added: list[Added] = []
         paths = [source for source in sources if source != STDIN]
-        with Bar(quiet=json) as bar:
+        with Bar(quiet=json) as bar, JsonList() if json else nullcontext() as listed:
+
+            def tell(progress: Progress) -> None:
+                bar.update(progress)
+                if listed is not None and progress.last is not None:
+                    listed.add(_added(progress.last))
+
             if STDIN in sources:
                 body = await asyncio.to_thread(sys.stdin.buffer.read)
-                added.append(
-                    await knowledge.upload(where, name or "stdin.txt", body, metadata=values)
-                )
+                sent = await knowledge.upload(where, name or "stdin.txt", body, metadata=values)
+                added.append(sent)
+                if listed is not None:
+                    listed.add(_added(sent))
             if paths:
-                added += await knowledge.add(where, paths, metadata=values, progress=bar.update)
+                added += await knowledge.add(where, paths, metadata=values, progress=tell)
         return added
 
     added = _run(config, work)
-    if json:
-        print_json([_added(each) for each in added])
-    else:
+    if not json:
         _tell_added(added, where)
     if any(each.outcome in _BAD for each in added):
         raise typer.Exit(FAILURE)

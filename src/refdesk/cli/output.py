@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import sys
 from functools import cache
+from types import TracebackType
 from typing import TYPE_CHECKING, Any, Final, NoReturn
 
 import typer
@@ -53,7 +54,40 @@ def print_json(value: Any) -> None:
     """Print a value as JSON on stdout, indented, in UTF-8 whatever the locale."""
     import msgspec
 
-    data = msgspec.json.format(msgspec.json.encode(value, enc_hook=str), indent=2)
+    _write(msgspec.json.format(msgspec.json.encode(value, enc_hook=str), indent=2))
+
+
+class JsonList:
+    """
+    A JSON array on stdout, for the time of a ``with``: each item is written when it is known.
+
+    An item is a line of its own, so that a program can follow, and what was written before the
+    process died can be read.
+    """
+
+    def __init__(self) -> None:
+        self._begun = False
+
+    def __enter__(self) -> JsonList:
+        return self
+
+    def add(self, value: Any) -> None:
+        """Write an item."""
+        import msgspec
+
+        _write((b"," if self._begun else b"[\n") + msgspec.json.encode(value, enc_hook=str))
+        self._begun = True
+
+    def __exit__(
+        self, kind: type[BaseException] | None, exc: BaseException | None, tb: TracebackType | None
+    ) -> None:
+        if self._begun:
+            _write(b"]")
+        elif exc is None:
+            _write(b"[]")
+
+
+def _write(data: bytes) -> None:
     sys.stdout.flush()
     if hasattr(sys.stdout, "buffer"):
         sys.stdout.buffer.write(data + b"\n")
