@@ -213,9 +213,14 @@ def test_json_list(capsys: pytest.CaptureFixture[str]) -> None:
     with JsonList():
         pass
     assert json.loads(capsys.readouterr().out) == []
-    with pytest.raises(OSError, match="away"), JsonList() as listed:
-        listed.add({"key": "a\nb"})
-        assert capsys.readouterr().out.splitlines() == ["[", r'{"key":"a\nb"}']
-        listed.add(2)
-        raise OSError("away")
+
+    def fail() -> None:
+        with JsonList() as listed:
+            listed.add({"key": "a\nb"})
+            assert capsys.readouterr().out.splitlines() == ["[", r'{"key":"a\nb"}']
+            listed.add(2)
+            raise OSError("away")
+
+    with pytest.raises(OSError, match="away"):
+        fail()
     assert json.loads('[{"key":"a"}' + capsys.readouterr().out) == [{"key": "a"}, 2]
