@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING, Any, Final
 
 import structlog
 
-from refdesk.api.collections import CollectionsApi
 from refdesk.api.search import SearchApi
 from refdesk.config import Config
 from refdesk.database_engine import DatabaseEngines, DatabaseSearches
@@ -64,6 +63,7 @@ from refdesk.web.health import Health
 from refdesk.web.limiter import Limiter
 
 if TYPE_CHECKING:
+    from refdesk.db.handler import DatabaseHandler
     from refdesk.kb.collection import Knowledge
 
 _LOOPBACK: Final = frozenset({"127.0.0.1", "::1", "localhost"})
@@ -213,8 +213,7 @@ class Application:
                 metrics=lambda: application._metrics_page(),
                 mounts=[
                     *SearchApi(host=host, book=references, log=log).mounts(),
-                    *CollectionsApi(host).mounts(),
-                    *_database_mounts(host, databases, log),
+                    *_api_mounts(host),
                     mcp.mount(),
                 ],
             ),
@@ -313,19 +312,19 @@ class Application:
         }
 
 
-def _database_mounts(host: _Host, databases: DatabaseSearches, log: RequestLog) -> list[Mount]:
+def _api_mounts(host: _Host) -> list[Mount]:
     async def answer(scope: Scope, receive: Receive, send: Send) -> None:
-        # Imported when it is first asked for; see DatabaseSearches.
-        from refdesk.api.databases import DatabasesApi
+        # Imported when it is first asked for: many servers only ever answer models' requests.
+        from refdesk.api import v1
 
-        api = DatabasesApi(host=host, databases=databases.handler, log=log)
-        await api(scope, receive, send)
+        await v1.answer(host, scope, receive, send)
 
-    path = "/api/v1/databases"
+    path = "/api/v1/"
+    told = f"GET {path}openapi.json, {path}collections/…, {path}databases/…"
     return [
-        Mount(method="GET", path=path, handler=answer, shown=f"GET {path}[/{{name}}]"),
-        Mount(method="GET", path=f"{path}/", handler=answer),
-        Mount(method="POST", path=f"{path}/", handler=answer, shown=f"POST {path}/{{name}}/ask"),
+        Mount(method="GET", path=path, handler=answer, shown=told),
+        Mount(method="POST", path=path, handler=answer),
+        Mount(method="DELETE", path=path, handler=answer),
     ]
 
 
@@ -385,6 +384,14 @@ class _Host:
     @property
     def closing(self) -> bool:
         return self._application().stopping
+
+    @property
+    def log(self) -> RequestLog:
+        return self._application().log
+
+    @property
+    def databases(self) -> DatabaseHandler:
+        return self._application().databases.handler
 
     def engines(self) -> Mapping[str, bool]:
         engines = self._application().web.engines

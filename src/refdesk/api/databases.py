@@ -1,175 +1,124 @@
 """
-Databases over HTTP: what may be asked about, one record, and a question or a query asked.
+``/api/v1/databases``: what may be asked about, one record, and a question or a query asked.
 
-Everything is under the claims of the client key.  Errors are problem+json (RFC 9457).
+Everything is under the claims of the client key.  What reads and writes SQL is imported with the
+first request: it takes its time, and most servers have no database.
 """
 
 from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass
-from http import HTTPStatus
-from typing import Any, Final
+from functools import wraps
+from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
-import structlog
 
-from refdesk.api.bodies import read_object
-from refdesk.api.search import Host
-from refdesk.db.dsl import Comparison, Constant, Field, Query, QueryError, Source
-from refdesk.db.dsl.parse import parse
-from refdesk.db.gate import write
-from refdesk.db.handler import DatabaseHandler, NotAnswered, compile_for, describe, lint_for
-from refdesk.db.handler import Scope as Reading
+from refdesk.api import schemas
+from refdesk.api.call import Call, read
+from refdesk.api.collections import check_request
+from refdesk.api.problem import read_json
+from refdesk.api.routes import Answer, Handler, Route
 from refdesk.errors import RefdeskError, UnknownName, WireError
-from refdesk.gateway.client import Client, HeaderList, Receive, Scope, Send
 from refdesk.gateway.driver import CHARGED_KEY
-from refdesk.gateway.headers import login_tokens
-from refdesk.gateway.log import Entry, RequestLog
-from refdesk.ids import new_request_id
+from refdesk.gateway.log import Entry
 from refdesk.search.emit import result_json
 
-PATH: Final = "/api/v1/databases"
-_MAX_LIMIT: Final = 1000
-_KNOWN: Final = ("query", "models", "limit", "wheres", "orders", "select", "locale")
+if TYPE_CHECKING:
+    from refdesk.db.handler import Scope
 
-_log: structlog.stdlib.BoundLogger = structlog.get_logger("refdesk")
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class DatabasesApi:
-    """The routes."""
-
-    host: Host
-    databases: DatabaseHandler
-    log: RequestLog
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer one request."""
-        await _Call(self, scope, receive, send).run()
+_QUERY: Final = {"select": ["name"], "from": "customers"}
 
 
-class _Call:
-    """One request of a client."""
+def _told(handler: Handler) -> Handler:
+    """Make a handler's faults answers: those of a query with what was found in it."""
 
-    def __init__(self, api: DatabasesApi, scope: Scope, receive: Receive, send: Send) -> None:
-        self.api = api
-        self.scope = scope
-        self.client = Client(receive, send)
-        self.request_id = new_request_id()
-        self.key_id: str | None = None
-        self._send = send
+    @wraps(handler)
+    async def answer(call: Call, **values: str) -> Answer:
+        from refdesk.db.dsl import QueryError
+        from refdesk.db.handler import NotAnswered
 
-    async def run(self) -> None:
-        """Let the client in, and send the answer, or the problem that it ends in."""
         try:
-            if self.api.host.closing:
-                raise WireError("this server is shutting down; try again", status=503)
-            self.key_id = self.api.host.login.check(login_tokens(self.scope["headers"]))
-            parts = [part for part in self.scope["path"].removeprefix(PATH).split("/") if part]
-            answer = _posted if self.scope["method"] == "POST" else _got
-            await self._answer(200, "application/json", await answer(self, parts))
-        except WireError as exc:
-            await self._problem(exc.status, str(exc), {"param": exc.param} if exc.param else {})
+            return await handler(call, **values)
+        except WireError:
+            raise
         except QueryError as exc:
-            found = [diagnostic_json(each) for each in exc.diagnostics]
-            await self._problem(422, str(exc), {"diagnostics": found})
+            found = [_diagnostic(each) for each in exc.diagnostics]
+            return 422, {"detail": str(exc), "diagnostics": found}
         except (UnknownName, NotAnswered) as exc:
-            await self._problem(404, str(exc), {})
+            raise WireError(str(exc), status=404) from None
         except RefdeskError as exc:
-            await self._problem(502, str(exc), {})
-        except asyncio.CancelledError:
-            if not self.client.gone:
-                raise
-        except Exception as exc:
-            # Nothing that a client sends may lead here; if it does, it gets an answer all the same.
-            _log.exception("a database request failed", request_id=self.request_id)
-            what = f"{type(exc).__name__}: a fault of Refdesk, please report it"
-            await self._problem(500, f"{what} with the id {self.request_id}", {})
-        finally:
-            self.client.unwatch()
+            raise WireError(str(exc), status=502) from None
 
-    @property
-    def identity(self) -> Mapping[str, Any]:
-        """The claims of the client key."""
-        return self.api.host.claims(self.key_id)
-
-    async def body(self) -> bytes:
-        """Return the body; from here on the client's leaving ends the work."""
-        body = await self.client.read_body(self.scope["headers"])
-        self.client.watch(asyncio.current_task())  # type: ignore[arg-type]
-        return body
-
-    async def reading(self, name: str) -> Reading:
-        """Return what may be read of a database."""
-        self.api.databases.databases.get(name)
-        reading, _ = await self.api.databases.scope(name, None, self.identity)
-        return reading
-
-    async def _problem(self, status: int, detail: str, more: Mapping[str, Any]) -> None:
-        problem = {
-            "type": "about:blank",
-            "title": HTTPStatus(status).phrase,
-            "status": status,
-            "detail": detail,
-            "request_id": self.request_id,
-            **more,
-        }
-        await self._answer(status, "application/problem+json", problem)
-
-    async def _answer(self, status: int, kind: str, shown: Mapping[str, Any]) -> None:
-        body = msgspec.json.encode(shown, enc_hook=str)
-        headers: HeaderList = [
-            (b"content-type", kind.encode()),
-            (b"content-length", b"%d" % len(body)),
-            (b"x-content-type-options", b"nosniff"),
-            (b"cache-control", b"no-store"),
-            (b"x-request-id", self.request_id.encode()),
-        ]
-        if status >= 400:
-            headers.append((b"connection", b"close"))
-        await self._send({"type": "http.response.start", "status": status, "headers": headers})
-        sent = b"" if self.scope["method"] == "HEAD" else body
-        await self._send({"type": "http.response.body", "body": sent})
+    return answer
 
 
-async def _got(call: _Call, parts: list[str]) -> Mapping[str, Any]:
-    match parts:
-        case []:
-            every = call.api.databases.databases
-            return {"databases": [{"name": one.name, "dialect": one.dialect} for one in every]}
-        case [name]:
-            reading = await call.reading(name)
-            database = reading.database
-            return {
-                "name": database.name,
-                "dialect": database.dialect,
-                "models": describe(reading.visible),
-            }
-        case [name, "records", model, *record] if record:
-            return await _record(await call.reading(name), model, "/".join(record), call)
-    raise _no_path(call)
+@_told
+async def list_databases(call: Call) -> Answer:
+    """Answer with the databases there are."""
+    every = call.host.databases.databases
+    return 200, {"databases": [{"name": one.name, "dialect": one.dialect} for one in every]}
 
 
-async def _posted(call: _Call, parts: list[str]) -> Mapping[str, Any]:
-    if len(parts) != 2 or parts[1] not in _POSTS:
-        raise _no_path(call)
-    body = await call.body()
-    return await _POSTS[parts[1]](call, parts[0], read_object(body))
+@_told
+async def show_database(call: Call, name: str) -> Answer:
+    """Answer with what may be asked about."""
+    from refdesk.db.handler import describe
+
+    scope = await _scope(call, name)
+    return 200, {
+        "name": scope.database.name,
+        "dialect": scope.database.dialect,
+        "models": describe(scope.visible),
+    }
 
 
-async def _ask(call: _Call, name: str, given: Mapping[str, Any]) -> Mapping[str, Any]:
+@_told
+async def show_record(call: Call, name: str, model: str, record: str) -> Answer:
+    """Answer with one record, if the caller may see it."""
+    from refdesk.db.dsl import Comparison, Constant, Field, Query, Source
+
+    scope = await _scope(call, name)
+    found = scope.visible.get(model)
+    if found is None:
+        raise UnknownName("model", model, scope.models.ids)
+    key = found.primary_key
+    column = found.column(key[0]) if len(key) == 1 else None
+    if column is None:
+        raise WireError(f"records of {model!r} have no id to be found by", status=404)
+    value: str | int = record
+    if column.kind == "integer" and record.lstrip("-").isdigit():
+        value = int(record)
+    query = Query(
+        source=Source(name=f"${found.id}"),
+        wheres=(Comparison(left=Field(name=column.name), op="=", right=Constant(value=value)),),
+    )
+    result = await call.host.databases.ask(query, scope, limit=1)
+    if not result.items:
+        raise WireError(f"there is no {model} {record[:80]!r} that you may see", status=404)
+    item = result.items[0]
+    return 200, {
+        "model": item.model,
+        "record_id": item.record_id,
+        "title": item.title,
+        "content": item.content,
+        "data": item.data,
+    }
+
+
+@_told
+async def ask_database(call: Call, name: str) -> Answer:
     """Ask a question: it is searched, numbered and recorded as any other search."""
-    host = call.api.host
-    call.api.databases.databases.get(name)
-    for key in given:
-        if key not in _KNOWN:
-            raise WireError(f"there is no option {key[:80]!r}; known: {', '.join(_KNOWN)}")
+    given = read(schemas.Question, await call.body(), {"query": "orders above 100"})
+    host = call.host
+    host.databases.databases.get(name)
+    wished = given.model_dump(exclude_none=True)
+    request = {"source": "user", **wished, "type": "db", "database": name}
+    check_request(request)
     if spent := host.spent(call.key_id):
         raise WireError(spent, status=429)
     CHARGED_KEY.set(call.key_id)
+    call.end_when_left()
     entry = Entry(
         request_id=call.request_id, started=time.time(), wire="search", key_id=call.key_id
     )
@@ -177,7 +126,7 @@ async def _ask(call: _Call, name: str, given: Mapping[str, Any]) -> Mapping[str,
     started = time.perf_counter()
     try:
         result = await host.searcher.search(
-            {"source": "user", **given, "type": "db", "database": name},
+            request,
             request_id=call.request_id,
             owner=call.key_id,
             identity=call.identity,
@@ -189,78 +138,98 @@ async def _ask(call: _Call, name: str, given: Mapping[str, Any]) -> Mapping[str,
         entry.outcome.kind = "gateway" if result.error is None else "degraded"
         entry.outcome.reason = "" if result.error is None else "engine_bad_response"  # type: ignore[assignment]
         entry.outcome.detail = result.error or ""
-        return result_json(result)
+        return 200, result_json(result)
     except asyncio.CancelledError:
         entry.end, entry.status = "client_disconnected", 499
         raise
     finally:
         entry.search_s = entry.total_s = time.perf_counter() - started
-        call.api.log.add(entry)
+        host.log.add(entry)
 
 
-async def _lint(call: _Call, name: str, given: Mapping[str, Any]) -> Mapping[str, Any]:
-    reading = await call.reading(name)
-    found = lint_for(dict(given), reading)
-    return {
+@_told
+async def lint_query(call: Call, name: str) -> Answer:
+    """Say what is wrong with a query."""
+    from refdesk.db.handler import lint_for
+
+    given = read_json(await call.body(), _QUERY)
+    found = lint_for(given, await _scope(call, name))
+    return 200, {
         "valid": not any(each.severity == "error" for each in found),
-        "diagnostics": [diagnostic_json(each) for each in found],
+        "diagnostics": [_diagnostic(each) for each in found],
     }
 
 
-async def _compile(call: _Call, name: str, given: Mapping[str, Any]) -> Mapping[str, Any]:
-    reading = await call.reading(name)
-    return compiled_json(parse(dict(given)), reading)
+@_told
+async def compile_query(call: Call, name: str) -> Answer:
+    """Answer with a query as the driver takes it."""
+    from refdesk.db.dsl.parse import parse
+    from refdesk.db.gate import write
+    from refdesk.db.handler import compile_for
+
+    given = read_json(await call.body(), _QUERY)
+    scope = await _scope(call, name)
+    written = write(compile_for(parse(given), scope), scope.database.dialect)
+    return 200, {"sql": written.sql, "params": dict(written.params)}
 
 
-_POSTS: Final[
-    Mapping[str, Callable[[_Call, str, Mapping[str, Any]], Awaitable[Mapping[str, Any]]]]
-] = {"ask": _ask, "lint": _lint, "compile": _compile}
+async def _scope(call: Call, name: str) -> Scope:
+    """Return what the caller may read of a database."""
+    handler = call.host.databases
+    handler.databases.get(name)
+    scope, _ = await handler.scope(name, None, call.identity)
+    return scope
 
 
-async def _record(reading: Reading, name: str, record: str, call: _Call) -> Mapping[str, Any]:
-    model = reading.visible.get(name)
-    key = model.primary_key if model else ()
-    if model is None:
-        raise UnknownName("model", name, reading.models.ids)
-    column = model.column(key[0]) if len(key) == 1 else None
-    if column is None:
-        raise WireError(f"records of {name!r} have no id to be found by", status=404)
-    value: str | int = record
-    if column.kind == "integer" and record.lstrip("-").isdigit():
-        value = int(record)
-    query = Query(
-        source=Source(name=f"${model.id}"),
-        wheres=(Comparison(left=Field(name=column.name), op="=", right=Constant(value=value)),),
-    )
-    result = await call.api.databases.ask(query, reading, limit=1)
-    if not result.items:
-        raise WireError(f"there is no {name} {record[:80]!r} that you may see", status=404)
-    item = result.items[0]
-    return {
-        "model": item.model,
-        "record_id": item.record_id,
-        "title": item.title,
-        "content": item.content,
-        "data": item.data,
-    }
-
-
-def diagnostic_json(diagnostic: Any) -> dict[str, Any]:
-    """Return a finding of the linter as plain values."""
+def _diagnostic(diagnostic: Any) -> dict[str, Any]:
     shown: dict[str, Any] = msgspec.to_builtins(diagnostic)
     return shown
 
 
-def compiled_json(query: Query, reading: Reading) -> dict[str, Any]:
-    """Return a query as the driver takes it: ``{"sql", "params"}``."""
-    written = write(compile_for(query, reading), reading.database.dialect)
-    return {"sql": written.sql, "params": dict(written.params)}
-
-
-def _no_path(call: _Call) -> WireError:
-    return WireError(
-        f"{call.scope['path'][:200]} is not served; served: GET {PATH}, GET {PATH}/{{name}}, "
-        f"GET {PATH}/{{name}}/records/{{model}}/{{id}}, "
-        f"POST {PATH}/{{name}}/{{{'|'.join(_POSTS)}}}",
-        status=404,
-    )
+ROUTES: Final = (
+    Route(
+        method="GET",
+        path="/databases",
+        handler=list_databases,
+        summary="The databases that can be asked.",
+        answer=schemas.DatabaseList,
+    ),
+    Route(
+        method="GET",
+        path="/databases/{name}",
+        handler=show_database,
+        summary="What may be asked about.",
+        answer=schemas.DescribedDatabase,
+    ),
+    Route(
+        method="GET",
+        path="/databases/{name}/records/{model}/{record}",
+        handler=show_record,
+        summary="One record.",
+        answer=schemas.Record,
+    ),
+    Route(
+        method="POST",
+        path="/databases/{name}/ask",
+        handler=ask_database,
+        summary="Ask a question in words; the answer is rows.",
+        body=schemas.Question,
+        answer=schemas.SearchResult,
+    ),
+    Route(
+        method="POST",
+        path="/databases/{name}/lint",
+        handler=lint_query,
+        summary="What is wrong with a query.",
+        body=schemas.QueryDocument,
+        answer=schemas.Linted,
+    ),
+    Route(
+        method="POST",
+        path="/databases/{name}/compile",
+        handler=compile_query,
+        summary="A query as SQL, under the caller's rights; it is not run.",
+        body=schemas.QueryDocument,
+        answer=schemas.Compiled,
+    ),
+)

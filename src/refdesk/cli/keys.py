@@ -26,7 +26,11 @@ def create(
     claims: Annotated[
         str | None,
         typer.Option(
-            help='The identity of its requests, as JSON: {"team": "sales"}.', show_default=False
+            help=(
+                'The identity of its requests, as JSON: {"team": "sales"}.  With "admin": true they'
+                ' may make and change collections, with "admin": ["handbook"] change that one.'
+            ),
+            show_default=False,
         ),
     ] = None,
     daily_limit: Annotated[

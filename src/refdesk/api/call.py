@@ -1,0 +1,223 @@
+"""
+One request below ``/api/v1``: who sent it, what its body says, and its answer.
+
+Whatever goes wrong is a problem in JSON (RFC 9457); see `refdesk.api.problem`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Final, Protocol, TypeVar
+from urllib.parse import parse_qsl, unquote
+
+import msgspec
+import structlog
+from pydantic import BaseModel, ValidationError
+
+from refdesk.api.problem import problem, read_json, refuse_foreign_page, reply_headers
+from refdesk.api.rights import check_may_change
+from refdesk.api.routes import PREFIX, Route, find
+from refdesk.api.uploads import header_of
+from refdesk.config.faults import schema_faults
+from refdesk.config.secrets import is_secret_name
+from refdesk.errors import ConfigError, RefdeskError, StoreError, UnknownName, WireError
+from refdesk.gateway.app import Login
+from refdesk.gateway.client import Client, Receive, Scope, Send
+from refdesk.gateway.headers import login_tokens
+from refdesk.gateway.log import RequestLog
+from refdesk.ids import new_request_id
+from refdesk.search import Searcher
+
+if TYPE_CHECKING:
+    from refdesk.db.handler import DatabaseHandler
+    from refdesk.kb.collection import Knowledge
+
+_JSON: Final = b"application/json"
+_PROBLEM: Final = b"application/problem+json"
+_MAX_FAULTS: Final = 5
+_SHOWN_CHARS: Final = 80
+
+_log: structlog.stdlib.BoundLogger = structlog.get_logger("refdesk")
+
+M = TypeVar("M", bound=BaseModel)
+
+
+class ApiHost(Protocol):
+    """What these routes need of the application; read anew for every request."""
+
+    @property
+    def searcher(self) -> Searcher:
+        """Who searches."""
+        ...
+
+    @property
+    def login(self) -> Login:
+        """Who a client is."""
+        ...
+
+    @property
+    def keys_required(self) -> bool:
+        """Whether clients need a key."""
+        ...
+
+    @property
+    def closing(self) -> bool:
+        """Whether nothing new is begun."""
+        ...
+
+    @property
+    def listen(self) -> str:
+        """The host that the server listens on."""
+        ...
+
+    @property
+    def log(self) -> RequestLog:
+        """Told of every search."""
+        ...
+
+    @property
+    def databases(self) -> DatabaseHandler:
+        """Who asks databases; put together when it is first needed."""
+        ...
+
+    async def knowledge(self) -> Knowledge:
+        """Return the knowledge service, opened when it is first needed."""
+        ...
+
+    def claims(self, key_id: str | None) -> Mapping[str, Any]:
+        """Return the identity that requests with this key have."""
+        ...
+
+    def spent(self, key_id: str | None) -> str:
+        """Return why a key may not search any more today, or an empty string."""
+        ...
+
+
+class Call:
+    """One request."""
+
+    def __init__(self, host: ApiHost, scope: Scope, receive: Receive, send: Send) -> None:
+        self.host = host
+        self.scope = scope
+        self.client = Client(receive, send)
+        self.request_id = new_request_id()
+        self.key_id: str | None = None
+        self.identity: Mapping[str, Any] = {}
+        """The claims of the client key."""
+
+    async def run(self, routes: Sequence[Route]) -> None:
+        """Do what one of the routes does, and answer."""
+        try:
+            self._admit()
+            route, values = find(routes, self._method, self._parts())
+            if route.changes:
+                await check_may_change(self, **values)
+            status, body = await route.handler(self, **values)
+            if status >= 400:
+                await self._refuse(status, body.pop("detail"), **body)
+            else:
+                await self._send(status, _JSON, msgspec.json.encode(body, enc_hook=str))
+        except WireError as exc:
+            await self._refuse(exc.status, str(exc), **({"param": exc.param} if exc.param else {}))
+        except UnknownName as exc:
+            await self._refuse(404, str(exc))
+        except ConfigError as exc:
+            await self._refuse(409, str(exc))
+        except StoreError as exc:
+            _log.warning("a request could not be answered", error=str(exc))
+            await self._refuse(503, str(exc))
+        except RefdeskError as exc:
+            await self._refuse(400, str(exc))
+        except asyncio.CancelledError:
+            if not self.client.gone:
+                raise
+        except Exception as exc:
+            # Nothing that a client sends may lead here; if it does, it gets an answer all the same.
+            _log.exception("a request could not be answered", request_id=self.request_id)
+            kind = type(exc).__name__
+            await self._refuse(
+                500, f"{kind}: a fault of Refdesk, please report it with the id {self.request_id}"
+            )
+        finally:
+            self.client.unwatch()
+
+    # What handlers read
+
+    def header(self, name: bytes) -> str:
+        """Return the last value of a header, or an empty text."""
+        return header_of(self.scope["headers"], name)
+
+    @property
+    def query(self) -> dict[str, str]:
+        """The values in the URL's query, the last of each name."""
+        return dict(parse_qsl(self.scope["query_string"].decode("latin-1")))
+
+    async def body(self) -> bytes:
+        """Return the body; WireError if it is too large, too slow, or encoded."""
+        return await self.client.read_body(self.scope["headers"])
+
+    def end_when_left(self) -> None:
+        """End the work when the client leaves; the body must have been read."""
+        self.client.watch(asyncio.current_task())  # type: ignore[arg-type]
+
+    # The way in, and out
+
+    @property
+    def _method(self) -> str:
+        return "GET" if self.scope["method"] == "HEAD" else str(self.scope["method"])
+
+    def _parts(self) -> list[str]:
+        raw = self.scope.get("raw_path") or self.scope["path"].encode()
+        path = raw.decode("latin-1").partition("?")[0]
+        # Parted before it is decoded: the id of a document may be a path or a URL.
+        parts = [unquote(part) for part in path[len(PREFIX) :].strip("/").split("/") if part]
+        if any("\0" in part for part in parts):
+            raise WireError("the path has a NUL in it, and nothing is called that", status=404)
+        return parts
+
+    def _admit(self) -> None:
+        if self.host.closing:
+            raise WireError("this server is shutting down; try again", status=503)
+        headers = self.scope["headers"]
+        self.key_id = self.host.login.check(login_tokens(headers))
+        if self.key_id is None:
+            refuse_foreign_page(headers, self.host.listen)
+        self.identity = self.host.claims(self.key_id)
+
+    async def _refuse(self, status: int, detail: str, **more: Any) -> None:
+        more["request_id"] = self.request_id
+        await self._send(status, _PROBLEM, problem(status, detail, **more))
+
+    async def _send(self, status: int, kind: bytes, data: bytes) -> None:
+        headers = reply_headers(kind, self.request_id)
+        if status == 401:
+            headers.append((b"www-authenticate", b"Bearer"))
+        if status in (408, 413, 415, 431, 503):
+            headers.append((b"connection", b"close"))
+        if self.scope["method"] == "HEAD":
+            data = b""
+        if self.client.unread and self.scope["method"] in ("POST", "DELETE"):
+            await self.client.refuse(status, headers, data)
+        else:
+            await self.client.answer(status, headers, data)
+
+
+def read(model: type[M], body: bytes, example: Mapping[str, Any]) -> M:
+    """
+    Return a body as a model has it.
+
+    Raises:
+        WireError: It is no JSON object (400, with an example of one), or a value in it cannot be
+            (400, naming each field at fault).
+    """
+    given = read_json(body, example)
+    try:
+        return model.model_validate(given)
+    except ValidationError as error:
+        faults = schema_faults(
+            error, model, given, hidden=lambda path: any(map(is_secret_name, path))
+        )
+        told = [(".".join(path)[:_SHOWN_CHARS], text) for path, text in faults[:_MAX_FAULTS]]
+        detail = "; ".join(f"{name} {text}" for name, text in told)
+        raise WireError(detail, param=told[0][0]) from None
