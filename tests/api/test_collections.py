@@ -164,6 +164,56 @@ async def test_upload_outcomes(started: OpenDesk) -> None:
         assert names.get("broken.pdf", "failed") != "ready"
 
 
+async def test_the_same_file_twice_at_once(started: OpenDesk) -> None:
+    """Of two uploads of one file at the same time, one is work, and one finds it there."""
+    async with started() as desk:
+        await made(desk)
+        where = f"{BASE}/handbook/documents?name=handbook.md"
+        answers = await asyncio.gather(
+            *(desk.client.post(where, content=HANDBOOK) for _ in range(2))
+        )
+        outcomes = [answer.json()["added"][0]["outcome"] for answer in answers]
+        assert sorted(outcomes) == ["added", "unchanged"]
+
+
+async def test_removed_and_added_again(started: OpenDesk) -> None:
+    """What was removed is not found any more, and can be added anew under the same name."""
+    async with started() as desk:
+        document = await filled(desk)
+        path = f"{BASE}/handbook/documents/{document['id']}"
+        assert (await desk.client.delete(path)).status_code == 200
+        search = {"query": "when are expenses claimed"}
+        found = await desk.client.post(f"{BASE}/handbook/search", json=search)
+        assert found.json()["total"] == 0
+        again = await desk.client.post(
+            f"{BASE}/handbook/documents?name=handbook.md", content=HANDBOOK
+        )
+        assert again.json()["added"][0]["outcome"] == "added"
+        found = await desk.client.post(f"{BASE}/handbook/search", json=search)
+        assert found.json()["total"] > 0
+
+
+HOSTILE = {
+    "../../etc/cron.d/x": "x",
+    "C:\\windows\\evil.txt": "evil.txt",
+    "a\0b.txt": "ab.txt",
+    "..": "unnamed",
+    "é" * 300 + ".txt": "é" * 255,
+    "CON": "CON",
+}
+
+
+async def test_names_lead_nowhere(started: OpenDesk) -> None:
+    """The name of an upload is text: nothing is written under it, whatever it says."""
+    async with started() as desk:
+        await made(desk)
+        for name, key in HOSTILE.items():
+            where = f"{BASE}/handbook/documents?name={quote(name, safe='')}"
+            answer = await desk.client.post(where, content=b"All is well.")
+            assert answer.status_code in (200, 201), answer.text
+            assert answer.json()["added"][0]["key"] == key
+
+
 REFUSED: list[tuple[str, str, dict[str, Any], int, str]] = [
     ("POST", "", {"json": {}}, 400, "name is missing"),
     ("POST", "", {"json": {"name": "a/b"}}, 400, "cannot be called 'a/b'"),

@@ -59,6 +59,7 @@ def test_whole_body() -> None:
         (KIND, "", form(('name="x"', b"1")), "has no file"),
         (KIND, "", form(('name="f"; filename="a"', b"1"))[:-20], "breaks off"),
         (KIND, "", b"nonsense", "cannot be read"),
+        (KIND, "", form(('name="metadata"', b"1" * 65_537)), "'metadata' has 65537 bytes; send up"),
         (KIND, "", form(*[('name="f"; filename="a"', b"1")] * 1001), "more than 1000 parts"),
     ],
 )

@@ -149,10 +149,16 @@ class _Reader:
         disposition = self._headers.get(b"content-disposition", b"").decode("utf-8", "replace")
         if name := _filename(disposition):
             self.files.append(Upload(name=name, body=bytes(self._data)))
-        elif len(self._data) <= _MAX_FIELD_BYTES:
-            _, options = parse_options_header(disposition)
-            key = options.get(b"name", b"").decode("utf-8", "replace")
-            self.fields[key] = self._data.decode("utf-8", "replace")
+            return
+        _, options = parse_options_header(disposition)
+        key = options.get(b"name", b"").decode("utf-8", "replace")
+        if len(self._data) > _MAX_FIELD_BYTES:
+            raise WireError(
+                f"the field {key[:_SHOWN_CHARS]!r} has {len(self._data)} bytes; send up to"
+                f" {_MAX_FIELD_BYTES}, or give it a filename if it is a document",
+                param=key[:_SHOWN_CHARS],
+            )
+        self.fields[key] = self._data.decode("utf-8", "replace")
 
     def _finish(self) -> None:
         self.whole = True
