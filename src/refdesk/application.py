@@ -30,6 +30,7 @@ from refdesk.gateway.metrics import Metrics
 from refdesk.gateway.root import Mount, Root
 from refdesk.gateway.targets import build_targets
 from refdesk.kb.opening import KnowledgeBase, KnowledgeSearch
+from refdesk.kb.resuming import take_over
 from refdesk.mcp_client import McpServers
 from refdesk.mcp_server import McpFace
 from refdesk.records import ReferenceBook, StoreRecorder
@@ -232,6 +233,7 @@ class Application:
         application._tasks = [
             loop.create_task(keys.watch()),
             loop.create_task(application._forget_old()),
+            loop.create_task(take_over(store, kb.knowledge), name="take over"),
         ]
         return application
 
