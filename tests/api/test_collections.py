@@ -128,6 +128,22 @@ async def test_engine_of_a_model(started: OpenDesk, wire: str) -> None:
         assert "30 days" in reference.json()["opened"]["passage"]
 
 
+async def test_engine_made_later(started: OpenDesk) -> None:
+    """A model's engine may be a collection that is made by request; until then it degrades."""
+    models = {"m": {"upstream": "up", "search": {"enabled": "on", "engine": "kb:handbook"}}}
+    async with started(models=models) as desk:
+        question = asks("messages", "When do employees claim expenses?")
+        desk.upstream.will(whole(answers("messages")), whole(answers("messages")))
+        before = await desk.post("/v1/messages", question)
+        assert before.status_code == 200
+        assert before.headers["x-refdesk-search"].startswith("degraded")
+        assert desk.engine.queries == []
+        await filled(desk)
+        after = await desk.post("/v1/messages", question)
+        assert after.headers["x-refdesk-search"].startswith("gateway; engine=kb:handbook; results")
+        assert "within 30 days" in desk.upstream.seen[1].body.decode()
+
+
 async def test_engine_finds_nothing(started: OpenDesk) -> None:
     """A collection that has nothing, or is not there, degrades; the web is no way out."""
     models = {"m": {"upstream": "up", "search": {"enabled": "on", "engine": "kb:empty"}}}

@@ -9,7 +9,7 @@ import pytest
 from typer.testing import CliRunner
 
 from refdesk.cli import app
-from refdesk.cli.check import examine_all
+from refdesk.cli.check import examine_all, read_checked
 
 GOOD = """\
 upstreams:
@@ -150,3 +150,32 @@ def test_provider_without_an_entry(tmp_path: Path) -> None:
     assert "search.web.api_key_env" in str(faults[0])
     assert "'T_KEY' is not set" in str(faults[0])
     assert examine_all(path, env={"T_KEY": "x"})[1] == []
+
+
+COLLECTION = GOOD.replace("m: {upstream: a}", "m: {upstream: a, search: {engine: 'kb:handbook'}}")
+
+
+def test_collections_of_the_store(tmp_path: Path) -> None:
+    """A collection made by command is one; what is neither there nor configured is a problem."""
+    code, out, _ = check(tmp_path, COLLECTION)
+    assert code == 3
+    assert out.startswith(
+        "refdesk.yaml:4:29: models.m.search.engine: names the collection 'handbook', but none is"
+    )
+    assert "`refdesk kb create handbook` makes it" in out
+    assert list(tmp_path.iterdir()) == [tmp_path / "refdesk.yaml"]
+    assert read_checked(tmp_path / "refdesk.yaml").config.models["m"].search is not None
+
+    made = CliRunner().invoke(app, ["kb", "create", "handbook"])
+    assert made.exit_code == 0, made.stderr
+    assert check(tmp_path, COLLECTION)[0] == 0
+    code, out, _ = check(tmp_path, GOOD + "search: {kb: {collections: [handbok]}}\n")
+    assert code == 3
+    assert "did you mean 'handbook'?" in out
+
+
+def test_a_store_elsewhere_is_not_asked(tmp_path: Path) -> None:
+    """No network: whether a collection is in a store on another machine is not looked up."""
+    url = "postgresql+psycopg://127.0.0.1:1/none"
+    code, out, _ = check(tmp_path, COLLECTION + f"store: {{url: '{url}', key: '{'k' * 44}'}}\n")
+    assert (code, "kb" in out) == (0, False), out

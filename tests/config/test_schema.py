@@ -8,7 +8,7 @@ import pytest
 from pydantic import ValidationError
 
 from refdesk.config import Config
-from refdesk.config.references import find_faults
+from refdesk.config.references import collections_named, find_faults
 from refdesk.config.shape import fields
 
 UP = {"base_url": "http://h"}
@@ -109,7 +109,7 @@ def test_mcp_server_has_one_way(server: dict[str, str]) -> None:
         ({"gateway": {"search": {"default_engine": "e"}}}, "known: ddgs"),
         ({"engines": {}, "search": {"web": {"engine": "ddgs"}}}, "search.web.engine is 'ddgs'"),
         ({"upstreams": {"u": {**UP, "search": {"engine": "e"}}}}, "upstreams.u.search.engine"),
-        ({"search": {"kb": {"collections": ["c"]}}}, "no collection is called that; known: none"),
+        ({"search": {"web": {"engine": "db:d"}}}, "search.web.engine is 'db:d', but no engine"),
         ({"uses": {"rerank": "disabled"}}, "only uses.search can be"),
         ({"uses": {"web": "mcp:s.tool"}}, "no MCP server is called that"),
         ({"uses": {"web": "mcp:tool"}}, "write mcp:<server>.<tool>"),
@@ -144,6 +144,22 @@ def test_collections_and_databases_are_engines_too() -> None:
         "gateway": {"search": {"default_engine": "db:d"}},
     }
     assert find_faults(made) == []
+
+
+def test_collections_that_the_store_may_have() -> None:
+    """A collection that is not configured may have been made by command: it is no fault."""
+    made = {
+        "collections": {"c": {}},
+        "search": {"web": {"engine": "kb:a"}, "kb": {"collections": ["c", "b"]}},
+        "gateway": {"search": {"default_engine": "kb:c"}},
+        "upstreams": {"u": {**UP, "search": {"engine": "kb:d"}}},
+    }
+    assert find_faults(made) == []
+    assert [(".".join(path), name) for path, name in collections_named(made)] == [
+        ("search.web.engine", "a"),
+        ("upstreams.u.search.engine", "d"),
+        ("search.kb.collections.1", "b"),
+    ]
 
 
 def test_store_follows_the_data_directory() -> None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Mapping
-from pathlib import Path
+from pathlib import Path as FilePath
 from typing import Any
 
 import typer
@@ -19,8 +19,10 @@ from refdesk.cli.output import PROBLEMS, print_json, say
 from refdesk.config import Config, Draft, Loaded, examine, load
 from refdesk.config.dormant import dormant
 from refdesk.config.faults import Fault, in_order, schema_faults
+from refdesk.config.layers import Path
+from refdesk.config.references import collections_named, did_you_mean
 from refdesk.config.schema import default_engines
-from refdesk.errors import ConfigError, UnknownName
+from refdesk.errors import ConfigError, StoreError, UnknownName
 
 app = typer.Typer(add_completion=False)
 
@@ -29,7 +31,9 @@ app = typer.Typer(add_completion=False)
 def check(config: ConfigOption = None, json: JsonOption = False) -> None:
     """Read the configuration and tell all that is wrong: exit status 0, or 3 with problems."""
     draft, faults = examine_all(config_path(config), env=os.environ)
-    problems = [str(fault) for fault in faults]
+    if draft.config is not None:
+        faults += [draft.fault(*found) for found in unmade_collections(draft.config)]
+    problems = [str(fault) for fault in in_order(faults)]
     if draft.config is not None and draft.config.engines is None:
         say("no engines are configured: the keyless ddgs engine will be used")
     notes = dormant(draft.config) if draft.config is not None else ()
@@ -50,7 +54,7 @@ def check(config: ConfigOption = None, json: JsonOption = False) -> None:
 
 
 def examine_all(
-    path: Path | None,
+    path: FilePath | None,
     *,
     env: Mapping[str, str],
     flags: Mapping[str, Any] | None = None,
@@ -69,7 +73,7 @@ def examine_all(
     return draft, in_order(faults)
 
 
-def read_checked(path: Path | None, flags: Mapping[str, Any] | None = None) -> Loaded:
+def read_checked(path: FilePath | None, flags: Mapping[str, Any] | None = None) -> Loaded:
     """
     Read the configuration for a start or a reload: what `check` finds fault with is refused.
 
@@ -80,6 +84,35 @@ def read_checked(path: Path | None, flags: Mapping[str, Any] | None = None) -> L
     if faults:
         raise ConfigError("\n".join(map(str, faults)))
     return load(path, env=os.environ, flags=flags)
+
+
+def unmade_collections(config: Config) -> list[tuple[Path, str]]:
+    """
+    Return the collections that are named and neither configured nor in the store: where, and what.
+
+    They keep nothing from starting: searches there fail until the collection is made.  A store on
+    another machine is not asked, nor one that cannot be opened, which the doctor tells of.
+    """
+    named = list(collections_named(config.model_dump()))
+    if not named or not config.store.url.startswith("sqlite"):
+        return []
+    from refdesk.cli._store import existing_store
+
+    known = list(config.collections)
+    try:
+        store = existing_store(config)
+    except StoreError:
+        return []
+    if store is not None:
+        with store:
+            known += [each.name for each in store.knowledge.collections()]
+    faults = []
+    for path, name in named:
+        if name not in known:
+            text = f"names the collection {name!r}, but none is called that"
+            near = did_you_mean(name, known)
+            faults.append((path, f"{text}; {near}; `refdesk kb create {name}` makes it"))
+    return faults
 
 
 def _plugin_faults(draft: Draft) -> Iterator[Fault]:

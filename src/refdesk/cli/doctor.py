@@ -37,9 +37,11 @@ def doctor(
     Each engine is asked a real question.  Exit status 0, or 3 with problems.
     """
     from refdesk.cli._finding import Finding, print_findings
-    from refdesk.cli.check import examine_all
+    from refdesk.cli.check import examine_all, unmade_collections
 
     draft, faults = examine_all(config_path(config), env=os.environ)
+    if draft.config is not None:
+        faults += [draft.fault(*found) for found in unmade_collections(draft.config)]
     findings = [Finding(area="config", level="problem", text=str(fault)) for fault in faults]
     if not faults:
         where = str(draft.path) if draft.path else "no file is read, the defaults hold"

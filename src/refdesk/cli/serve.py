@@ -36,7 +36,8 @@ def serve(
     """
     from refdesk import server
     from refdesk.application import key_required
-    from refdesk.cli.check import read_checked
+    from refdesk.cli.check import read_checked, unmade_collections
+    from refdesk.config.layers import dotted
     from refdesk.telemetry import logs
 
     flags = {
@@ -50,7 +51,8 @@ def serve(
 
     loaded = load()
     logs.set_up(level=log_level.upper())
-    for warning in (*loaded.warnings, *loaded.dormant):
+    unmade = (f"{dotted(path)} {text}" for path, text in unmade_collections(loaded.config))
+    for warning in (*loaded.warnings, *loaded.dormant, *unmade):
         say(f"note: {warning}")
     if not loaded.config.models:
         say("note: no models are configured; every model request is refused until there is one")

@@ -32,7 +32,7 @@ def find_faults(tree: Mapping[str, Any]) -> list[Found]:
     return [
         *_models(tree),
         *_engines(tree),
-        *_sources(tree),
+        *_steps(tree),
         *_names(tree),
     ]
 
@@ -76,6 +76,35 @@ def _models(tree: Mapping[str, Any]) -> Iterator[Found]:
         yield _unknown(("default_model",), "model", default, list(models))
 
 
+def collections_named(tree: Mapping[str, Any]) -> Iterator[tuple[Path, str]]:
+    """
+    Yield the collections that are named and not configured, and where.
+
+    They are no faults: a collection may have been made by command, which the store knows.
+    """
+    configured = _entries(tree, "collections")
+    for path in _engine_places(tree):
+        kind, colon, name = (_text(tree, *path) or "").partition(":")
+        if kind == "kb" and colon and name not in configured:
+            yield path, name
+    search = tree.get("search")
+    kb = search.get("kb") if isinstance(search, Mapping) else None
+    chosen = kb.get("collections") if isinstance(kb, Mapping) else None
+    for place, name in enumerate(chosen if isinstance(chosen, (list, tuple)) else ()):
+        if isinstance(name, str) and name not in configured:
+            yield ("search", "kb", "collections", str(place)), name
+
+
+def _engine_places(tree: Mapping[str, Any]) -> list[Path]:
+    """Return where an engine can be named."""
+    return [
+        ("gateway", "search", "default_engine"),
+        ("search", "web", "engine"),
+        *(("upstreams", name, "search", "engine") for name in _entries(tree, "upstreams")),
+        *(("models", name, "search", "engine") for name in _entries(tree, "models")),
+    ]
+
+
 def _engines(tree: Mapping[str, Any]) -> Iterator[Found]:
     configured = tree.get("engines")
     engines = list(configured) if isinstance(configured, dict) else ["ddgs"]
@@ -84,28 +113,13 @@ def _engines(tree: Mapping[str, Any]) -> Iterator[Found]:
         *(f"kb:{name}" for name in _entries(tree, "collections")),
         *(f"db:{name}" for name in _entries(tree, "databases")),
     ]
-    places: list[Path] = [
-        ("gateway", "search", "default_engine"),
-        ("search", "web", "engine"),
-        *(("upstreams", name, "search", "engine") for name in _entries(tree, "upstreams")),
-        *(("models", name, "search", "engine") for name in _entries(tree, "models")),
-    ]
-    for path in places:
+    for path in _engine_places(tree):
         name = _text(tree, *path)
-        if name and name not in known:
+        if name and name not in known and not name.startswith("kb:"):
             yield _unknown(path, "engine", name, known)
 
 
-def _sources(tree: Mapping[str, Any]) -> Iterator[Found]:
-    search = tree.get("search")
-    kb = search.get("kb") if isinstance(search, Mapping) else None
-    chosen = kb.get("collections") if isinstance(kb, Mapping) else None
-    collections = list(_entries(tree, "collections"))
-    for place, name in enumerate(chosen if isinstance(chosen, (list, tuple)) else ()):
-        if isinstance(name, str) and name not in collections:
-            yield _unknown(
-                ("search", "kb", "collections", str(place)), "collection", name, collections
-            )
+def _steps(tree: Mapping[str, Any]) -> Iterator[Found]:
     for step, who in _entries(tree, "uses").items():
         if not isinstance(who, str):
             continue
