@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
+from contextlib import suppress
 from datetime import timedelta
 from importlib import import_module
 from pathlib import Path
@@ -70,9 +71,9 @@ class Lance(VectorStore):
         """Make a table and its word index."""
         if (table := await self._find(index)) is not None:
             check_dimension(index, await _dimension(table), dimension)
+            await _equip(table, language)
             return
         import pyarrow as pa
-        from lancedb.index import FTS, BTree
 
         schema = pa.schema(
             [
@@ -87,25 +88,14 @@ class Lance(VectorStore):
         database = await self._open()
         table = await database.create_table(safe_name(index), schema=schema, exist_ok=True)
         check_dimension(index, await _dimension(table), dimension)
-        stemmed = _STEMMED.get(language.split("-")[0].lower(), "English")
-        words = FTS(
-            base_tokenizer="whitespace",
-            language=stemmed,
-            stem=True,
-            remove_stop_words=True,
-            ascii_folding=True,
-            max_token_length=100,
-        )
-        await _again(lambda: table.create_index("terms", config=words, replace=True))
-        # Asking how near some chunks are takes a quarter of the time with it (30,000 chunks).
-        await _again(lambda: table.create_index("id", config=BTree(), replace=True))
+        await _equip(table, language)
 
     async def add(self, index: str, chunks: Sequence[Chunk], vectors: Vectors) -> None:
         """Add rows as one version of the table."""
         table = await self._table(index)
         import pyarrow as pa
 
-        schema = await table.schema()
+        schema = await _again(table.schema)
         dimension = await _dimension(table)
         check_fit(index, dimension, chunks, vectors)
         if not chunks:
@@ -129,7 +119,8 @@ class Lance(VectorStore):
     async def delete(self, index: str, revision: str) -> None:
         """Delete rows as one version of the table."""
         if (table := await self._find(index)) is not None:
-            await _again(lambda: table.delete(f"revision = {_quoted(revision)}"))
+            with suppress(_Gone):
+                await _again(lambda: table.delete(f"revision = {_quoted(revision)}"))
 
     async def search_text(
         self,
@@ -170,7 +161,7 @@ class Lance(VectorStore):
         """Read one column."""
         if (table := await self._find(index)) is None:
             return set()
-        rows = await table.query().select(["revision"]).to_arrow()
+        rows = await _again(table.query().select(["revision"]).to_arrow)
         return set(rows.column("revision").unique().to_pylist())
 
     async def count(self, index: str) -> int:
@@ -201,7 +192,7 @@ class Lance(VectorStore):
             self._database = None
 
     async def _catch_up(self, index: str, table: Any) -> None:
-        state = await table.index_stats("terms_idx")
+        state = await _again(lambda: table.index_stats("terms_idx"))
         if state is not None and state.num_unindexed_rows > _UNINDEXED:
             await self.settle(index)
 
@@ -242,7 +233,27 @@ class Lance(VectorStore):
 
 
 async def _dimension(table: Any) -> int:
-    return int((await table.schema()).field("vector").type.list_size)
+    return int((await _again(table.schema)).field("vector").type.list_size)
+
+
+async def _equip(table: Any, language: str) -> None:
+    """Give a table the indexes that it lacks: whoever made it may have died just then."""
+    there = {one.name for one in await _again(table.list_indices)}
+    from lancedb.index import FTS, BTree
+
+    if "terms_idx" not in there:
+        words = FTS(
+            base_tokenizer="whitespace",
+            language=_STEMMED.get(language.split("-")[0].lower(), "English"),
+            stem=True,
+            remove_stop_words=True,
+            ascii_folding=True,
+            max_token_length=100,
+        )
+        await _again(lambda: table.create_index("terms", config=words, replace=True))
+    if "id_idx" not in there:
+        # Asking how near some chunks are takes a quarter of the time with it (30,000 chunks).
+        await _again(lambda: table.create_index("id", config=BTree(), replace=True))
 
 
 async def _rows(
@@ -250,7 +261,8 @@ async def _rows(
 ) -> list[dict[str, Any]]:
     if condition is not None:
         found = found.where(condition)
-    rows: list[dict[str, Any]] = (await found.select(columns).limit(k).to_arrow()).to_pylist()
+    wanted = found.select(columns).limit(k)
+    rows: list[dict[str, Any]] = (await _again(wanted.to_arrow)).to_pylist()
     return rows
 
 
@@ -274,13 +286,23 @@ def _quoted(text: str) -> str:
     return "'" + text.replace("'", "''") + "'"
 
 
+class _Gone(StoreError):
+    """A table was dropped by another process after it was opened here."""
+
+
 async def _again(step: Callable[[], Awaitable[T]]) -> T:
     """Do a step that another process's step may have come before; then it is done anew."""
     for attempt in range(_ATTEMPTS):
         try:
             return await step()
         except (RuntimeError, OSError) as error:
-            if "conflict" not in str(error).lower() or attempt == _ATTEMPTS - 1:
-                raise
+            said = str(error).partition("\n")[0]
+            if "not found" in said.lower():
+                raise _Gone(
+                    "an index was dropped by another process, which re-indexed its collection or"
+                    " removed it: try again"
+                ) from error
+            if "conflict" not in said.lower() or attempt == _ATTEMPTS - 1:
+                raise StoreError(f"the vector store failed: {said}") from error
             await asyncio.sleep(_PAUSE_S * (attempt + 1))
     raise AssertionError("unreachable")
