@@ -6,13 +6,17 @@ import asyncio
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
+import lancedb
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from passages import DIMENSION, a_chunk, make_store, word_vectors
 from refdesk.errors import StoreError
+from refdesk.kb.vectors import Vector
 from refdesk.kb.vectors._base import label, safe_name
 
 WRITER = """
@@ -83,6 +87,41 @@ async def test_no_folder(tmp_path: Path) -> None:
         await store.create("docs", dimension=DIMENSION, language="en")
 
 
+async def test_death_while_an_index_is_made(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What a process that died did not make is made by the next: words still have their stems."""
+    import lancedb.table
+
+    class Died(BaseException):
+        pass
+
+    async def dies(*_: object, **__: object) -> None:
+        raise Died
+
+    with monkeypatch.context() as patch:
+        patch.setattr(lancedb.table.AsyncTable, "create_index", dies)
+        with pytest.raises(Died):
+            await make_store("lance", tmp_path).create("docs", dimension=DIMENSION, language="en")
+    store = make_store("lance", tmp_path)
+    await store.create("docs", dimension=DIMENSION, language="en")
+    await store.add("docs", [a_chunk("cats sleep", "c1")], word_vectors(["cats sleep"]))
+    assert [hit.chunk_id for hit in await store.search_text("docs", "sleeping cat", k=3)] == ["c1"]
+
+
+async def test_dropped_by_another_process(tmp_path: Path) -> None:
+    """An index that another process dropped is an error of the store; deleting in it is none."""
+    mine, other = make_store("lance", tmp_path), make_store("lance", tmp_path)
+    await mine.create("docs", dimension=DIMENSION, language="en")
+    assert await mine.count("docs") == 0  # it is open here from now on
+    await other.drop("docs")
+    with pytest.raises(StoreError, match="dropped by another process"):
+        await mine.add("docs", [a_chunk("cats", "c1")], word_vectors(["cats"]))
+    with pytest.raises(StoreError, match="dropped by another process"):
+        await mine.search_text("docs", "cats", k=3)
+    await mine.delete("docs", "r-c1")
+
+
 @given(st.text(max_size=20), st.text(max_size=20))
 def test_safe_names(one: str, other: str) -> None:
     """Names of tables are of letters, digits and underscores, and differ where indexes do."""
@@ -97,3 +136,47 @@ def test_labels() -> None:
     assert label("n", 1) != label("n", "1")
     assert label("n", True) != label("n", 1)
     assert len(label("n", "x" * 9999)) <= 500
+
+
+async def test_sorted_vectors(tmp_path: Path) -> None:
+    """Vectors that are sorted into groups, and those added later, are found as exactly as before."""
+    dice = np.random.default_rng(5)
+    vectors = dice.standard_normal((5000, DIMENSION)).astype(np.float32)
+    vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
+    chunks = [a_chunk("", f"c{n}", metadata={"half": n % 2}) for n in range(5000)]
+    store = make_store("lance", tmp_path)
+    await store.create("docs", dimension=DIMENSION, language="en")
+    await store.add("docs", chunks[:4500], vectors[:4500])
+    await store.settle("docs")
+    await store.add("docs", chunks[4500:], vectors[4500:])
+    await store.delete("docs", "r-c77")
+    await store.settle("docs")
+
+    async def found(asked: Vector, **which: Any) -> list[str]:
+        return [hit.chunk_id for hit in await store.search_vector("docs", asked, k=20, **which)]
+
+    for asked in (vectors[77], vectors[4600]):
+        order = [int(n) for n in np.argsort(-(vectors @ asked)) if n != 77]
+        assert await found(asked) == [f"c{n}" for n in order[:20]]
+        odd = [f"c{n}" for n in order if n % 2]
+        assert await found(asked, filters={"half": 1}) == odd[:20]
+        assert await found(asked, only=["c77", *odd[3000:2000:-1]]) == odd[2001:2021]
+
+
+async def test_sorted_anew(tmp_path: Path) -> None:
+    """Parts that came one after the other become one again, before there are many."""
+    store = make_store("lance", tmp_path)
+    await store.create("docs", dimension=DIMENSION, language="en")
+    vectors = np.eye(DIMENSION, dtype=np.float32)[np.arange(4200) % DIMENSION]
+    await store.add("docs", [a_chunk("", f"c{n}") for n in range(4200)], vectors)
+    parts = []
+    for n in range(10):
+        await store.add("docs", [a_chunk("", f"new{n}")], vectors[:1])
+        await store.settle("docs")
+        table = lancedb.connect(tmp_path).open_table(safe_name("docs"))
+        parts.append(table.index_stats("vector_idx").num_indices)
+    assert max(parts) <= 9
+    assert parts[-1] < max(parts)
+    nearest = await store.search_vector("docs", vectors[0], k=66 + 10)
+    assert all(hit.score == pytest.approx(1) for hit in nearest)
+    assert {hit.chunk_id for hit in nearest} > {f"new{n}" for n in range(10)}
