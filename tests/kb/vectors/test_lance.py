@@ -139,7 +139,7 @@ def test_labels() -> None:
 
 
 async def test_sorted_vectors(tmp_path: Path) -> None:
-    """Vectors that are sorted into groups, and those added later, are found as exactly as before."""
+    """Vectors sorted into groups, and those added later, are found as exactly as before."""
     dice = np.random.default_rng(5)
     vectors = dice.standard_normal((5000, DIMENSION)).astype(np.float32)
     vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)

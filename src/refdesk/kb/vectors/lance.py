@@ -9,12 +9,15 @@ their stems by the index, which is searched together with what is not in it yet.
 from __future__ import annotations
 
 import asyncio
+import ctypes
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
 from datetime import timedelta
 from importlib import import_module
 from pathlib import Path
 from typing import Any, Final, TypeVar
+
+from pydantic import Field
 
 from refdesk.errors import StoreError
 from refdesk.kb.terms import index_terms, query_terms
@@ -56,13 +59,35 @@ _ATTEMPTS: Final = 12
 _PAUSE_S: Final = 0.02
 _UNINDEXED: Final = 256
 """So many chunks may wait outside the word index: they are read one by one at every search."""
+_UNINDEXED_SHARE: Final = 16
+"""Of a large table one part in so many may: taking them in costs as much as the table is large."""
+_CHUNKS_UNSORTED: Final = 4096
+"""Up to so many vectors are compared as they stand; more are sorted into groups first."""
+_CHUNKS_PER_GROUP: Final = 1000
+_MOST_GROUPS: Final = 128
+_GROUPS_READ: Final = 64
+"""The nearest groups, which are all of them up to 64,000 chunks: then nothing is missed."""
+_MOST_PARTS: Final = 8
+"""Chunks added later are sorted by themselves; after so many times all are sorted anew."""
+_METADATA_CACHE_BYTES: Final = 64 << 20
+_M_MMAP_THRESHOLD: Final = -3
+"""As malloc.h of glibc has it."""
+_LARGE_PIECE_BYTES: Final = 1 << 20
 
 
 @VECTOR_STORES.register("lance")
 class Lance(VectorStore):
     """Tables of one LanceDB folder, one for each index."""
 
-    def __init__(self, options: VectorStore.Options, *, folder: Path) -> None:
+    class Options(VectorStore.Options):
+        """How much memory it may take."""
+
+        cache_mb: int = Field(default=512, ge=16, le=1_048_576)
+        """For vectors and words that were read: 100,000 chunks want 170 MB."""
+
+    options: Options
+
+    def __init__(self, options: Options, *, folder: Path) -> None:
         super().__init__(options, folder=folder)
         self._database: Any = None
         self._tables: dict[str, Any] = {}
@@ -150,10 +175,14 @@ class Lance(VectorStore):
         filters: Filters | None = None,
         only: Sequence[str] | None = None,
     ) -> list[Hit]:
-        """Compare with every vector: exact, and fast enough for what one machine holds."""
+        """Compare with the vectors of the nearest groups; with every one where there are few."""
         table = await self._table(index)
         check_dimension(index, await _dimension(table), len(vector))
         found = table.query().nearest_to(vector.astype("float32")).distance_type("cosine")
+        if only is not None:
+            found = found.bypass_vector_index()
+        else:  # where filters leave too few in these, more groups are read
+            found = found.maximum_nprobes(_MOST_GROUPS).minimum_nprobes(_GROUPS_READ)
         rows = await _rows(found, ["id", "_distance"], k, _condition(filters, only))
         return [Hit(chunk_id=row["id"], score=1.0 - row["_distance"]) for row in rows]
 
@@ -183,6 +212,7 @@ class Lance(VectorStore):
         if (table := await self._find(index)) is not None:
             # Ten minutes: nobody reads a version for longer, and none is removed under a reader.
             await _again(lambda: table.optimize(cleanup_older_than=timedelta(minutes=10)))
+            await self._sort(table)
 
     async def aclose(self) -> None:
         """Let go of the folder."""
@@ -193,8 +223,24 @@ class Lance(VectorStore):
 
     async def _catch_up(self, index: str, table: Any) -> None:
         state = await _again(lambda: table.index_stats("terms_idx"))
-        if state is not None and state.num_unindexed_rows > _UNINDEXED:
+        if state is None:
+            return
+        bearable = max(_UNINDEXED, state.num_indexed_rows // _UNINDEXED_SHARE)
+        if state.num_unindexed_rows > bearable:
             await self.settle(index)
+
+    async def _sort(self, table: Any) -> None:
+        """Sort vectors into groups of what is near, if that is due."""
+        from lancedb.index import IvfFlat
+
+        chunks = await table.count_rows()
+        if chunks <= _CHUNKS_UNSORTED:
+            return
+        state = await table.index_stats("vector_idx")
+        if state is None or state.num_indices > _MOST_PARTS:
+            groups = min(_MOST_GROUPS, chunks // _CHUNKS_PER_GROUP)
+            sorting = IvfFlat(distance_type="cosine", num_partitions=groups)
+            await _again(lambda: table.create_index("vector", config=sorting, replace=True))
 
     async def _open(self) -> Any:
         if self._database is None:
@@ -204,8 +250,14 @@ class Lance(VectorStore):
                 self.folder.mkdir(parents=True, exist_ok=True, mode=0o700)
                 # Every read looks for what other processes have written.
                 self._database = await lancedb.connect_async(
-                    str(self.folder), read_consistency_interval=timedelta(0)
+                    str(self.folder),
+                    read_consistency_interval=timedelta(0),
+                    session=lancedb.Session(
+                        index_cache_size_bytes=self.options.cache_mb << 20,
+                        metadata_cache_size_bytes=_METADATA_CACHE_BYTES,
+                    ),
                 )
+                _give_memory_back()
             except (OSError, RuntimeError, ValueError) as error:
                 raise StoreError(
                     f"the folder of the vectors, {self.folder}, cannot be opened: {error}"
@@ -230,6 +282,17 @@ class Lance(VectorStore):
         if (table := await self._find(index)) is None:
             raise unknown_index(index)
         return table
+
+
+def _give_memory_back() -> None:
+    """
+    Have large pieces of memory go back to the system when they are let go of.
+
+    Else glibc keeps them for each thread that ever had one, and Lance has many: after 8,000 pages
+    400 MB.  Other systems' libraries have no such call, and no need of it.
+    """
+    with suppress(AttributeError, OSError):
+        ctypes.CDLL(None).mallopt(_M_MMAP_THRESHOLD, _LARGE_PIECE_BYTES)
 
 
 async def _dimension(table: Any) -> int:
