@@ -12,12 +12,14 @@ unexport PYTHONDONTWRITEBYTECODE
 
 DEMO_ARGS ?=
 BENCH_ARGS ?=
+# --store postgresql://… puts the documents there; --kills and --seed say how many and which.
+SOAK_ARGS ?=
 # XQuAD and CMRC 2018, as bench/kb.py says where to get them.
 BENCH_DATA ?= ../shared/data
 PYTEST_ARGS ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check format lock bench bench-kb bench-db e2e docs clean
+.PHONY: help demo test check format lock bench bench-kb bench-db soak-kb e2e docs clean
 
 help: ## Show this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -55,6 +57,9 @@ bench-kb: $(VENV)/test.stamp ## Measure knowledge: nDCG@10, query and ingest rat
 
 bench-db: $(VENV)/test.stamp ## Measure database search on sql-eval and a million rows
 	$(BIN)/python bench/db.py
+
+soak-kb: $(VENV)/test.stamp ## Kill processes that take documents in, fifty times, and look what is left
+	$(BIN)/python tests/soak/kb.py $(SOAK_ARGS)
 
 e2e: $(VENV)/test.stamp ## Run the real Claude Code and Codex against the gateway, on loopback
 	bash tests/e2e/run.sh
