@@ -230,6 +230,40 @@ async def test_names_lead_nowhere(started: OpenDesk) -> None:
             assert answer.json()["added"][0]["key"] == key
 
 
+async def test_embedder_with_a_key(started: OpenDesk, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The key of an endpoint is named by its variable, and is nowhere in what is kept or shown."""
+    async with started() as desk:
+        embedder = {
+            "type": "openai", "model": "m", "base_url": desk.upstream.url,
+            "api_key_env": "EMBEDDINGS_KEY", "attempts": 1,
+        }  # fmt: skip
+        answer = await made(desk, embedder=embedder)
+        assert answer.status_code == 201, answer.text
+        assert answer.json()["embedder"] == embedder
+        where = f"{BASE}/handbook/documents?name=a.txt"
+        unset = await desk.client.post(where, content=b"All is well.")
+        assert unset.status_code == 502
+        assert "EMBEDDINGS_KEY, which is not set" in unset.json()["detail"]
+        monkeypatch.setenv("EMBEDDINGS_KEY", "canary-5e1")
+        desk.upstream.will(whole(b'{"data": [{"embedding": [0.6, 0.8], "index": 0}]}'))
+        added = await desk.client.post(where, content=b"All is well.")
+        assert added.status_code == 201, added.text
+        found = await desk.client.post(f"{BASE}/handbook/search", json={"query": "is it well"})
+        assert found.json()["total"] == 1
+        sent = {each.header("authorization") for each in desk.upstream.seen}
+        assert sent == {"Bearer canary-5e1"}
+        assert "canary" not in answer.text + added.text + found.text
+        for entry, told in (
+            ({"api_key_env": "AWS_SECRET_ACCESS_KEY"}, "names begin with EMBED"),
+            ({"api_key": "canary-5e2"}, "api_key_env"),
+            ({"api_key_env": "EMBED_KEY", "modl": "m"}, "modl"),
+            ({"type": "openay"}, "did you mean 'openai'?"),
+        ):
+            refused = await made(desk, "other", embedder={"type": "openai", "model": "m"} | entry)
+            assert (refused.status_code, told in refused.text) == (400, True), refused.text
+            assert "canary" not in refused.text
+
+
 REFUSED: list[tuple[str, str, dict[str, Any], int, str]] = [
     ("POST", "", {"json": {}}, 400, "name is missing"),
     ("POST", "", {"json": {"name": "a/b"}}, 400, "cannot be called 'a/b'"),

@@ -179,3 +179,20 @@ def test_a_store_elsewhere_is_not_asked(tmp_path: Path) -> None:
     url = "postgresql+psycopg://127.0.0.1:1/none"
     code, out, _ = check(tmp_path, COLLECTION + f"store: {{url: '{url}', key: '{'k' * 44}'}}\n")
     assert (code, "kb" in out) == (0, False), out
+
+
+def test_embedders(tmp_path: Path) -> None:
+    """What is wrong with a collection's embedder has its place in the file, as an engine's has."""
+    text = GOOD + "collections:\n  a: {embedder: e6}\n  b: {embedder: {type: openai, modl: m}}\n"
+    code, out, _ = check(tmp_path, text)
+    unknown, missing, extra = out.splitlines()
+    assert code == 3
+    assert unknown.startswith(
+        "refdesk.yaml:8:7: collections.a.embedder: no embedder is called 'e6'"
+    )
+    assert missing.startswith("refdesk.yaml:9:7: collections.b.embedder.model: is missing")
+    assert "did you mean 'model'?" in extra
+    code, out, _ = check(tmp_path, GOOD + "collections: {a/b: {}, c: {chunk_chars: 9}}\n")
+    assert code == 3
+    assert "is no name for a collection" in out
+    assert "should be at least 50" in out

@@ -149,6 +149,8 @@ USAGE: list[tuple[tuple[str, ...], int, str]] = [
     (("create", " x"), 2, "no name for a collection"),
     (("create", "x", "--embedder", "{"), 2, "not JSON"),
     (("create", "x", "--embedder", "{}"), 2, "type"),
+    (("create", "x", "--embedder", '{"type": "openai", "api_key": "k"}'), 1, '"api_key_env"'),
+    (("create", "x", "--embedder", "e6"), 1, "no embedder is called 'e6'"),
     (("search", " ", "--collection", "c"), 2, "empty"),
     (("remove", "--collection", "c"), 2, "--all"),
     (("remove", "--collection", "c", "d", "--all"), 2, "--all"),

@@ -21,7 +21,14 @@ from refdesk.api.routes import PREFIX, Route, find
 from refdesk.api.uploads import header_of
 from refdesk.config.faults import schema_faults
 from refdesk.config.secrets import is_secret_name
-from refdesk.errors import ConfigError, RefdeskError, StoreError, UnknownName, WireError
+from refdesk.errors import (
+    ConfigError,
+    EmbedderError,
+    RefdeskError,
+    StoreError,
+    UnknownName,
+    WireError,
+)
 from refdesk.gateway.app import Login
 from refdesk.gateway.client import Client, Receive, Scope, Send
 from refdesk.gateway.headers import login_tokens
@@ -127,6 +134,8 @@ class Call:
         except StoreError as exc:
             _log.warning("a request could not be answered", error=str(exc))
             await self._refuse(503, str(exc))
+        except EmbedderError as exc:
+            await self._refuse(502, str(exc))
         except RefdeskError as exc:
             await self._refuse(400, str(exc))
         except asyncio.CancelledError:

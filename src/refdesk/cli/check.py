@@ -12,7 +12,7 @@ from pathlib import Path as FilePath
 from typing import Any
 
 import typer
-from pydantic import ValidationError
+from pydantic import BaseModel, ValidationError
 
 from refdesk.cli.options import ConfigOption, JsonOption, config_path
 from refdesk.cli.output import PROBLEMS, print_json, say
@@ -128,6 +128,11 @@ def _plugin_faults(draft: Draft) -> Iterator[Fault]:
         if isinstance(provider, str):
             yield from _provider_faults(draft, name, provider)
 
+    collections = draft.merged.tree.get("collections")
+    for name, entry in collections.items() if isinstance(collections, dict) else ():
+        embedder = entry.get("embedder") if isinstance(entry, dict) else None
+        if embedder not in (None, "minilm"):
+            yield from _embedder_faults(draft, name, embedder)
 
 def _engine_faults(draft: Draft, name: str, entry: dict[str, Any]) -> Iterator[Fault]:
     from refdesk.web.engines._base import ENGINES
@@ -143,19 +148,44 @@ def _engine_faults(draft: Draft, name: str, entry: dict[str, Any]) -> Iterator[F
         plugin.configure(name, settings)
     except ConfigError as exc:
         if isinstance(exc.__context__, ValidationError):
-            # Each of the plugin's findings gets its own place in the file.
-            found = schema_faults(
-                exc.__context__,
-                plugin.Options,
-                settings,
-                hidden=lambda path: draft.hides((*at, *path)),
-            )
-            yield from (draft.fault((*at, *path), text) for path, text in found)
+            yield from _option_faults(draft, at, exc.__context__, plugin.Options, settings)
         else:
             yield draft.fault(at, str(exc).removeprefix(f"engines.{name}: "))
 
 
 def _library_faults(draft: Draft, env: Mapping[str, str]) -> Iterator[Fault]:
+def _embedder_faults(draft: Draft, name: str, entry: Any) -> Iterator[Fault]:
+    from refdesk.kb.embedders import EMBEDDERS
+
+    at: Path = ("collections", name, "embedder")
+    given = {"type": entry} if isinstance(entry, str) else entry
+    if not isinstance(given, dict) or not isinstance(given.get("type"), str):
+        return
+    settings = {key: value for key, value in given.items() if key != "type"}
+    try:
+        plugin = EMBEDDERS.get(given["type"])
+    except UnknownName as exc:
+        yield draft.fault(at if isinstance(entry, str) else (*at, "type"), str(exc))
+        return
+    try:
+        plugin.Options.model_validate(settings)
+    except ValidationError as exc:
+        yield from _option_faults(draft, at, exc, plugin.Options, settings)
+
+
+def _option_faults(
+    draft: Draft,
+    at: Path,
+    error: ValidationError,
+    options: type[BaseModel],
+    settings: dict[str, Any],
+) -> Iterator[Fault]:
+    """Yield each of a plugin's findings, with its own place in the file."""
+    found = schema_faults(error, options, settings, hidden=lambda path: draft.hides((*at, *path)))
+    for path, text in found:
+        yield draft.fault((*at, *path), text)
+
+
     """Yield what is wrong with the engine that ``search.web.provider`` stands for."""
     config = draft.config
     provider = config.search.web.provider if config is not None else None

@@ -43,7 +43,7 @@ EmbedderOption = Annotated[
     str | None,
     typer.Option(
         help='minilm, e5, or JSON: {"type": "openai", "base_url": …, "model": …, '
-        '"api_key": "${env:NAME}"}.',
+        '"api_key_env": "NAME"}, the variable that holds the key.',
         show_default=False,
     ),
 ]

@@ -187,7 +187,9 @@ class CollectionEntry(Section):
     entity_types: tuple[Text, ...] = Field(
         default=(), description="What a model looks for; unset: persons, organizations, …"
     )
-    chunk_chars: Positive = Field(default=1000, description="How long a chunk is, in characters.")
+    chunk_chars: Positive = Field(
+        default=1000, ge=50, description="How long a chunk is, in characters."
+    )
     permission: Any = Field(default=None, description="Who may read it; unset: everyone.")
 
 

@@ -9,12 +9,14 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 from difflib import get_close_matches
-from typing import Any
+from typing import Any, Final
 
 from refdesk.config.layers import Path
 
 Found = tuple[Path, str]
 """Where, and a sentence's end that the key begins: ``is 'x', but …``."""
+
+COLLECTION_NAME: Final = re.compile(r"[^\W_][\w.-]{0,63}\Z")
 
 _STEP = re.compile(r"mcp:([^.]+)\.(.+)")
 
@@ -143,3 +145,9 @@ def _names(tree: Mapping[str, Any]) -> Iterator[Found]:
                 yield (section, name), text
             elif section == "engines" and (name.startswith(("kb:", "db:")) or "/" in name):
                 yield (section, name), "is no name for an engine: no kb:, db: or / in it; rename it"
+            elif section == "collections" and not COLLECTION_NAME.match(name):
+                text = (
+                    "is no name for a collection: a letter or digit, then at most 63 letters,"
+                    " digits, points, dashes and underscores; rename it"
+                )
+                yield (section, name), text

@@ -8,7 +8,6 @@ store at once: a document is taken in by one of them, and the others find it the
 from __future__ import annotations
 
 import asyncio
-import re
 import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
@@ -17,6 +16,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Final
 
+from refdesk.config.references import COLLECTION_NAME
 from refdesk.errors import ConfigError, StoreError
 from refdesk.fetch import Fetcher
 from refdesk.kb.ingest.jobs import OnProgress, Progress, Runner
@@ -26,14 +26,13 @@ from refdesk.kb.ingest.sources import key_of, sources_of, upload_key
 from refdesk.kb.ports import ChunkIndex, PassageEmbedder
 from refdesk.kb.reindex import rebuild
 from refdesk.store import Store
+from refdesk.kb.remembered import refuse_secrets, without_secrets
 from refdesk.store.passages import Chunk, Collection, Document, Job
 
 __all__ = ["Added", "Chunk", "Collection", "Document", "Job", "Knowledge", "OnProgress", "Progress"]
 
 EmbedderFor = Callable[[Collection], PassageEmbedder]
 
-_NAME: Final = re.compile(r"[^\W_][\w.-]{0,63}\Z")
-_SECRETS: Final = re.compile(r"key|token|secret|password|header", re.IGNORECASE)
 _REINDEX_KEY: Final = " reindex"
 """A job that is no document's: no key of one begins with a space."""
 _ABANDONED_S: Final = 3600.0
@@ -87,10 +86,11 @@ class Knowledge:
         Make a collection, and return it as it is kept.
 
         Raises:
-            ConfigError: Its name or a value of it is not allowed.
+            ConfigError: Its name or a value of it is not allowed, its embedder cannot be, or has a
+                key in it, which is not kept.
             StoreError: There is one of that name.
         """
-        if not _NAME.match(collection.name):
+        if not COLLECTION_NAME.match(collection.name):
             raise ConfigError(
                 f"a collection cannot be called {collection.name[:80]!r}: it needs a letter or"
                 " digit, then at most 63 letters, digits, points, dashes and underscores"
@@ -100,8 +100,9 @@ class Knowledge:
                 f"chunk_chars is {collection.chunk_chars}; a passage of fewer than 50 characters"
                 " says too little: 1000 is usual"
             )
-        kept = replace(collection, embedder=without_secrets(collection.embedder))
-        return await self.store.run(self.store.knowledge.create, kept)
+        refuse_secrets(collection.name, collection.embedder)
+        self.embedder_for(collection)
+        return await self.store.run(self.store.knowledge.create, collection)
 
     async def list(self) -> Sequence[Collection]:
         """Return all collections, by name."""
@@ -315,12 +316,3 @@ class Knowledge:
             with suppress(OSError):
                 if path.name not in wanted and path.stat().st_mtime < before:
                     path.unlink()
-
-
-def without_secrets(entry: Mapping[str, Any]) -> dict[str, Any]:
-    """Return an embedder's settings as they may be kept: no keys, tokens or headers."""
-    return {
-        name: value
-        for name, value in entry.items()
-        if not _SECRETS.search(name) and isinstance(value, str | int | float | bool | None)
-    }

@@ -17,6 +17,7 @@ from refdesk.errors import ConfigError, RefdeskError
 from refdesk.kb.collection import Added, Knowledge, OnProgress
 from refdesk.kb.facts import ENTITY_TYPES, Extractor
 from refdesk.kb.graph import chunk_facts
+from refdesk.kb.remembered import refuse_secrets
 from refdesk.store import Store
 from refdesk.store.graph import ChunkFacts
 from refdesk.store.passages import Chunk, Collection
@@ -140,7 +141,8 @@ class GraphKnowledge(Knowledge):
         Embed a collection anew; see `Knowledge.reindex`.
 
         Raises:
-            ConfigError: The configuration gives it another embedder than the one wished for.
+            ConfigError: The configuration gives it another embedder than the one wished for, or
+                that one has a key in it, which is not kept.
         """
         named = self._configured(name)
         if named is not None and embedder is not None and dict(embedder) != dict(named):
@@ -148,6 +150,8 @@ class GraphKnowledge(Knowledge):
                 f"the configuration says what embeds {name!r}: set collections.{name}.embedder to"
                 f" {embedder.get('type')!r}, and reindex without naming an embedder"
             )
+        if named is None and embedder is not None:
+            refuse_secrets(name, embedder)
         embedder = named if embedder is None else embedder
         done = await super().reindex(name, embedder=embedder, progress=progress)
         await self._catch_up(name)

@@ -18,6 +18,7 @@ import msgspec
 from refdesk.config import Config
 from refdesk.errors import ConfigError, StoreError
 from refdesk.kb.facts import Extractor
+from refdesk.kb.remembered import without_secrets
 from refdesk.store import Store
 from refdesk.store.passages import Collection
 from refdesk.types import SearchRequest, SearchResult, SearchType
@@ -204,24 +205,29 @@ async def settle(knowledge: Knowledge, config: Config) -> None:
     for name, entry in config.collections.items():
         wanted = Collection(
             name=name,
-            embedder={"type": entry.embedder.type, **entry.embedder.settings},
+            embedder=without_secrets({"type": entry.embedder.type, **entry.embedder.settings}),
             language=entry.language,
             graph=entry.graph,
             chunk_chars=entry.chunk_chars,
             permission=entry.permission,
         )
-        if name not in known:
+        there = known.get(name)
+        if there is None:
+    store = knowledge.store
             try:
-                await knowledge.create(wanted)
+                # What is wrong with its embedder is told to whoever uses it, and stops no other.
+                await store.run(store.knowledge.create, wanted)
             except StoreError:
                 # Another process made it meanwhile; if not, the next look will say what is wrong.
                 await knowledge.show(name)
             continue
         changes = {
             field: getattr(wanted, field)
-            for field in ("language", "graph", "chunk_chars", "permission")
-            if getattr(wanted, field) != getattr(known[name], field)
+            for field in fields
+            if getattr(wanted, field) != getattr(there, field)
         }
         if changes:
-            store = knowledge.store
             await store.run(store.knowledge.change, name, **changes)
+        fields = ["language", "graph", "chunk_chars", "permission"]
+        if there.embedder_id is None:
+            fields.append("embedder")

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Final
 
+from refdesk.kb.remembered import without_secrets
 from refdesk.store.passages import Collection, Document, DocumentReport
 
 if TYPE_CHECKING:
@@ -18,7 +19,7 @@ def collection_json(collection: Collection, documents: Sequence[Document] = ()) 
     """Return a collection, and how much is in it."""
     return {
         "name": collection.name,
-        "embedder": _without_secrets(collection.embedder),
+        "embedder": without_secrets(collection.embedder),
         "embedder_id": collection.embedder_id,
         "language": collection.language,
         "graph": collection.graph,
@@ -115,10 +116,6 @@ async def passage_json(
         "passage": chunk.text,
         "after": after,
     }
-
-
-def _without_secrets(embedder: Mapping[str, Any]) -> dict[str, Any]:
-    return {name: value for name, value in embedder.items() if "key" not in name.lower()}
 
 
 def _time(moment: Any) -> str | None:

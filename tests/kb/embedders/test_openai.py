@@ -9,7 +9,7 @@ import msgspec
 import numpy as np
 import pytest
 
-from refdesk.errors import EmbedderError, EngineError, EngineTimeout
+from refdesk.errors import ConfigError, EmbedderError, EngineError, EngineTimeout
 from refdesk.http import HttpRequest, HttpResponse
 from refdesk.kb.embedders import make_embedder
 from refdesk.kb.embedders.openai import OpenAi
@@ -86,6 +86,27 @@ async def test_no_key() -> None:
     endpoint = Endpoint()
     await endpoint.embedder().query("x")
     assert "authorization" not in dict(endpoint.requests[0].headers)
+
+
+async def test_key_of_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A key may be named by its variable, which is read for each request, and shown by none."""
+    endpoint = Endpoint(answer(500, {"error": {"message": f"no {KEY}2"}}))
+    embedder = endpoint.embedder(api_key_env="EMBED_KEY", attempts=1)
+    with pytest.raises(EmbedderError, match="EMBED_KEY, which is not set; set it where"):
+        await embedder.query("x")
+    monkeypatch.setenv("EMBED_KEY", f"{KEY}2\n")
+    with pytest.raises(EmbedderError) as failed:
+        await embedder.query("x")
+    assert KEY not in str(failed.value)
+    await embedder.query("x")
+    sent = [dict(each.headers)["authorization"] for each in endpoint.requests]
+    assert sent == [f"Bearer {KEY}2"] * 2
+
+
+def test_two_keys() -> None:
+    """A key and the variable of one say two things."""
+    with pytest.raises(ConfigError, match="api_key or api_key_env, not both"):
+        Endpoint().embedder(api_key=KEY, api_key_env="EMBED_KEY")
 
 
 async def test_forms() -> None:

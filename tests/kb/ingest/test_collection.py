@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from refdesk.errors import ConfigError, StoreError
-from refdesk.kb.collection import without_secrets
+from refdesk.kb.remembered import without_secrets
 from refdesk.store.passages import Collection
 
 TEXT = "# Title\n\n" + "\n\n".join(f"Paragraph number {at} has some words." for at in range(6))
@@ -35,11 +35,29 @@ async def test_names(desk: Any, name: str) -> None:
         await desk.knowledge().create(Collection(name=name))
 
 
-async def test_keys_are_not_kept(desk: Any) -> None:
-    """What a collection remembers of its embedder holds no key."""
-    entry = {"type": "openai", "model": "m", "api_key": "canary", "headers": {"x": "canary"}}
+@pytest.mark.parametrize(
+    "secret",
+    [
+        {"api_key": "canary"},
+        {"headers": {"x": "canary"}},
+        {"base_url": "https://user:canary@embeddings.example/v1"},
+        {"base_url": "https://embeddings.example/v1?api_key=canary"},
+    ],
+)
+async def test_keys_are_refused(desk: Any, secret: dict[str, Any]) -> None:
+    """A key is not kept, and not dropped in silence: the message says where it belongs."""
+    entry = {"type": "openai", "model": "m", **secret}
+    with pytest.raises(ConfigError, match=r"api_key_env.*under collections\.remote") as refused:
+        await desk.knowledge().create(Collection(name="remote", embedder=entry))
+    assert "canary" not in str(refused.value)
+    assert without_secrets(entry) == {"type": "openai", "model": "m"}
+
+
+async def test_what_is_remembered(desk: Any) -> None:
+    """All else of an embedder's entry is kept, the name of a key's variable too."""
+    entry = {"type": "openai", "model": "m", "api_key_env": "EMBED_KEY", "languages": ["en"]}
     made = await desk.knowledge().create(Collection(name="remote", embedder=entry))
-    assert made.embedder == {"type": "openai", "model": "m"} == without_secrets(entry)
+    assert made.embedder == entry
 
 
 async def test_embedder_is_remembered(desk: Any) -> None:

@@ -8,13 +8,14 @@ passes is tried again.  An answer is taken only if it has one vector of one leng
 from __future__ import annotations
 
 import asyncio
+import os
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Any, Final
 from urllib.parse import urlsplit
 
 import msgspec
 import numpy as np
-from pydantic import Field, SecretStr
+from pydantic import Field, SecretStr, model_validator
 
 from refdesk.errors import EmbedderError, EngineError
 from refdesk.http import HttpRequest, HttpResponse
@@ -52,6 +53,11 @@ class OpenAi(Embedder):
         )
         model: str = Field(min_length=1, description="The model's name.")
         api_key: SecretStr | None = Field(None, description="Sent as a bearer token.")
+        api_key_env: str | None = Field(
+            None,
+            pattern=r"^[A-Za-z_][A-Za-z0-9_]*$",
+            description="Instead: the environment variable that holds it.",
+        )
         dimensions: int | None = Field(
             None, ge=1, le=65536, description="How long vectors are to be, where it can be chosen."
         )
@@ -66,6 +72,12 @@ class OpenAi(Embedder):
         languages: frozenset[str] | None = Field(
             None, description="The languages it knows (ISO 639-1); unset: no bounds."
         )
+
+        @model_validator(mode="after")
+        def _one_key(self) -> OpenAi.Options:
+            if self.api_key is not None and self.api_key_env is not None:
+                raise ValueError("give api_key or api_key_env, not both")
+            return self
 
     options: Options
 
@@ -132,7 +144,7 @@ class OpenAi(Embedder):
         if options.dimensions is not None:
             body["dimensions"] = options.dimensions
         headers = [("content-type", "application/json"), ("accept", "application/json")]
-        if options.api_key is not None and (key := options.api_key.get_secret_value()):
+        if key := self._key():
             headers.append(("authorization", f"Bearer {key}"))
         request = HttpRequest(
             method="POST",
@@ -187,6 +199,19 @@ class OpenAi(Embedder):
         self._dimension = expected
         return unit(vectors)
 
+    def _key(self) -> str:
+        """Return the key, or an empty text where none is sent."""
+        options = self.options
+        if options.api_key_env is None:
+            return options.api_key.get_secret_value() if options.api_key is not None else ""
+        key = os.environ.get(options.api_key_env, "").strip()
+        if not key:
+            raise EmbedderError(
+                f"{self._who} cannot be asked: its key is to be in the environment variable"
+                f" {options.api_key_env}, which is not set; set it where refdesk runs"
+            )
+        return key
+
     @property
     def _who(self) -> str:
         host = urlsplit(self.options.base_url).netloc.rsplit("@", 1)[-1]
@@ -203,7 +228,7 @@ class OpenAi(Embedder):
             error = error.get("message")
         if not isinstance(error, str) or not error:
             return ""
-        if self.options.api_key is not None and (key := self.options.api_key.get_secret_value()):
+        if key := self._key():
             error = error.replace(key, "…")
         return f": {' '.join(error.split())[:_SHOWN]}"
 
