@@ -127,12 +127,12 @@ def _plugin_faults(draft: Draft) -> Iterator[Fault]:
         provider = entry.get("provider") if isinstance(entry, dict) else None
         if isinstance(provider, str):
             yield from _provider_faults(draft, name, provider)
-
     collections = draft.merged.tree.get("collections")
     for name, entry in collections.items() if isinstance(collections, dict) else ():
         embedder = entry.get("embedder") if isinstance(entry, dict) else None
         if embedder not in (None, "minilm"):
             yield from _embedder_faults(draft, name, embedder)
+
 
 def _engine_faults(draft: Draft, name: str, entry: dict[str, Any]) -> Iterator[Fault]:
     from refdesk.web.engines._base import ENGINES
@@ -153,7 +153,6 @@ def _engine_faults(draft: Draft, name: str, entry: dict[str, Any]) -> Iterator[F
             yield draft.fault(at, str(exc).removeprefix(f"engines.{name}: "))
 
 
-def _library_faults(draft: Draft, env: Mapping[str, str]) -> Iterator[Fault]:
 def _embedder_faults(draft: Draft, name: str, entry: Any) -> Iterator[Fault]:
     from refdesk.kb.embedders import EMBEDDERS
 
@@ -186,6 +185,7 @@ def _option_faults(
         yield draft.fault((*at, *path), text)
 
 
+def _library_faults(draft: Draft, env: Mapping[str, str]) -> Iterator[Fault]:
     """Yield what is wrong with the engine that ``search.web.provider`` stands for."""
     config = draft.config
     provider = config.search.web.provider if config is not None else None

@@ -123,7 +123,11 @@ def add(
 
     async def work(knowledge: Knowledge) -> list[Added]:
         from refdesk.cli._ingesting import Bar
+        from refdesk.store.passages import Collection
 
+        if not any(each.name == where for each in await knowledge.list()):
+            await knowledge.create(Collection(name=where))
+            say(f"note: there was no collection {where!r}, so it was made")
         added: list[Added] = []
         paths = [source for source in sources if source != STDIN]
         with Bar(quiet=json) as bar, JsonList() if json else nullcontext() as listed:

@@ -25,8 +25,8 @@ from refdesk.kb.ingest.pipeline import Added, Pipeline, other_embedder
 from refdesk.kb.ingest.sources import key_of, sources_of, upload_key
 from refdesk.kb.ports import ChunkIndex, PassageEmbedder
 from refdesk.kb.reindex import rebuild
-from refdesk.store import Store
 from refdesk.kb.remembered import refuse_secrets, without_secrets
+from refdesk.store import Store
 from refdesk.store.passages import Chunk, Collection, Document, Job
 
 __all__ = ["Added", "Chunk", "Collection", "Document", "Job", "Knowledge", "OnProgress", "Progress"]

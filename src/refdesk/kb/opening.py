@@ -201,6 +201,7 @@ async def settle(knowledge: Knowledge, config: Config) -> None:
 
     The embedder of one with documents stays as it is remembered: whoever uses it is told.
     """
+    store = knowledge.store
     known = {each.name: each for each in await knowledge.list()}
     for name, entry in config.collections.items():
         wanted = Collection(
@@ -213,7 +214,6 @@ async def settle(knowledge: Knowledge, config: Config) -> None:
         )
         there = known.get(name)
         if there is None:
-    store = knowledge.store
             try:
                 # What is wrong with its embedder is told to whoever uses it, and stops no other.
                 await store.run(store.knowledge.create, wanted)
@@ -221,6 +221,9 @@ async def settle(knowledge: Knowledge, config: Config) -> None:
                 # Another process made it meanwhile; if not, the next look will say what is wrong.
                 await knowledge.show(name)
             continue
+        fields = ["language", "graph", "chunk_chars", "permission"]
+        if there.embedder_id is None:
+            fields.append("embedder")
         changes = {
             field: getattr(wanted, field)
             for field in fields
@@ -228,6 +231,3 @@ async def settle(knowledge: Knowledge, config: Config) -> None:
         }
         if changes:
             await store.run(store.knowledge.change, name, **changes)
-        fields = ["language", "graph", "chunk_chars", "permission"]
-        if there.embedder_id is None:
-            fields.append("embedder")
