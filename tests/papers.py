@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import io
 import zipfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 _PACKAGE = "http://schemas.openxmlformats.org/package/2006/"
 _OFFICE = "http://schemas.openxmlformats.org/officeDocument/2006/relationships"
 _WORD = "http://schemas.openxmlformats.org/wordprocessingml/2006/main"
 _SHEET = "http://schemas.openxmlformats.org/spreadsheetml/2006/main"
+_SLIDES = "http://schemas.openxmlformats.org/presentationml/2006/main"
+_DRAWING = "http://schemas.openxmlformats.org/drawingml/2006/main"
+_ODF = "urn:oasis:names:tc:opendocument:xmlns:"
 
 
 def zipped(parts: Mapping[str, str | bytes]) -> bytes:
@@ -64,6 +67,82 @@ def xlsx(rows: Sequence[Sequence[str]]) -> bytes:
             "</sheetData></worksheet>",
         }
     )
+
+
+def pptx(slides: Sequence[str]) -> bytes:
+    """Return a presentation with one line of text on each slide."""
+    numbers = range(1, len(slides) + 1)
+    listed = "".join(f'<p:sldId id="{255 + at}" r:id="r{at}"/>' for at in numbers)
+    targets = "".join(
+        f'<Relationship Id="r{at}" Type="{_OFFICE}/slide" Target="slides/slide{at}.xml"/>'
+        for at in numbers
+    )
+    parts: dict[str, str | bytes] = {
+        "[Content_Types].xml": _types("ppt/presentation", "presentationml.presentation"),
+        "_rels/.rels": _relation("officeDocument", "ppt/presentation.xml"),
+        "ppt/presentation.xml": f'<p:presentation xmlns:p="{_SLIDES}" xmlns:r="{_OFFICE}">'
+        f"<p:sldIdLst>{listed}</p:sldIdLst></p:presentation>",
+        "ppt/_rels/presentation.xml.rels": f'<Relationships xmlns="{_PACKAGE}relationships">'
+        f"{targets}</Relationships>",
+    }
+    for at, text in zip(numbers, slides, strict=True):
+        parts[f"ppt/slides/slide{at}.xml"] = (
+            f'<p:sld xmlns:p="{_SLIDES}" xmlns:a="{_DRAWING}"><p:cSld><p:spTree><p:sp><p:nvSpPr>'
+            '<p:cNvPr id="2" name="T"/><p:cNvSpPr/><p:nvPr/></p:nvSpPr><p:spPr/><p:txBody>'
+            f"<a:bodyPr/><a:p><a:r><a:t>{text}</a:t></a:r></a:p></p:txBody></p:sp></p:spTree>"
+            "</p:cSld></p:sld>"
+        )
+    return zipped(parts)
+
+
+def odt(heading: str, text: str) -> bytes:
+    """Return an OpenDocument text: a heading and a paragraph."""
+    return zipped(
+        {
+            "mimetype": "application/vnd.oasis.opendocument.text",
+            "content.xml": f'<office:document-content xmlns:office="{_ODF}office:1.0"'
+            f' xmlns:text="{_ODF}text:1.0"><office:body><office:text>'
+            f'<text:h text:outline-level="1">{heading}</text:h><text:p>{text}</text:p>'
+            "</office:text></office:body></office:document-content>",
+        }
+    )
+
+
+def epub(heading: str, text: str) -> bytes:
+    """Return a book of one chapter."""
+    return zipped(
+        {
+            "mimetype": "application/epub+zip",
+            "META-INF/container.xml": '<container version="1.0" xmlns="urn:oasis:names:tc:opendocu'
+            'ment:xmlns:container"><rootfiles><rootfile full-path="c.opf" media-type="application'
+            '/oebps-package+xml"/></rootfiles></container>',
+            "c.opf": '<package xmlns="http://www.idpf.org/2007/opf" version="3.0"><metadata'
+            f' xmlns:dc="http://purl.org/dc/elements/1.1/"><dc:title>{heading}</dc:title>'
+            '</metadata><manifest><item id="a" href="a.xhtml" media-type="application/xhtml+xml"/>'
+            '</manifest><spine><itemref idref="a"/></spine></package>',
+            "a.xhtml": '<html xmlns="http://www.w3.org/1999/xhtml"><head><title/></head><body>'
+            f"<h1>{heading}</h1><p>{text}</p></body></html>",
+        }
+    )
+
+
+def mail(text: str, *, charset: str = "utf-8", attached: str = "") -> bytes:
+    """Return a mail by Ann, perhaps with a file of that name attached."""
+    body = f"Content-Type: text/plain; charset={charset}\r\n\r\n{text}\r\n"
+    if attached:
+        body = (
+            f"Content-Type: multipart/mixed; boundary=B\r\n\r\n--B\r\n{body}--B\r\n"
+            f"Content-Disposition: attachment; filename={attached}\r\n\r\nx\r\n--B--\r\n"
+        )
+    head = "From: Ann <ann@example.com>\r\nSubject: Harvest\r\nMIME-Version: 1.0\r\n"
+    return (head + body).encode(charset)
+
+
+def changed(data: bytes, part: str, change: Callable[[bytes], bytes]) -> bytes:
+    """Return a ZIP archive with one part changed."""
+    with zipfile.ZipFile(io.BytesIO(data)) as archive:
+        parts = {name: archive.read(name) for name in archive.namelist()}
+    return zipped(parts | {part: change(parts[part])})
 
 
 def pdf(pages: Sequence[str], *, trailer: str = "") -> bytes:

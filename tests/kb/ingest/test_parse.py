@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import json
+import os
+import signal
+import subprocess
 import sys
 from collections.abc import AsyncIterator
 from pathlib import Path
@@ -9,7 +13,7 @@ from pathlib import Path
 import pytest
 
 import papers
-from refdesk.kb.ingest.parse import Parsed, ParseLimits, Parser, Refused
+from refdesk.kb.ingest.parse import COMMAND, Parsed, ParseLimits, Parser, Refused
 
 HTML = (
     "<html><head><title>The page</title></head><body><nav><a href=/>Home</a></nav><article>"
@@ -115,6 +119,16 @@ async def test_time_limit(tmp_path: Path) -> None:
     with pytest.raises(Refused, match=r"longer to read than the 0\.05 s allowed"):
         await _read(parser, tmp_path, "a.txt", b"x")
     assert parser._idle == []
+
+
+def test_child_without_a_parent(tmp_path: Path) -> None:
+    """A child ends by itself when a document takes too long and nobody is left to end it."""
+    os.mkfifo(tmp_path / "endless")
+    asked = {"path": os.fsencode(tmp_path / "endless").hex(), "name": "x", "seconds": 0.05}
+    child = subprocess.run(
+        [*COMMAND, str(1 << 30)], input=json.dumps(asked).encode(), timeout=20, check=False
+    )
+    assert child.returncode == -signal.SIGALRM
 
 
 async def test_child_that_dies(tmp_path: Path) -> None:

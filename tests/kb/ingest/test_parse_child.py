@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import io
+import os
 import zipfile
+from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -11,7 +14,7 @@ from hypothesis import strategies as st
 
 import papers
 from refdesk.kb.ingest import parse_child
-from refdesk.kb.ingest.parse_child import Refusal, decoded, kind_of, paged_text, read
+from refdesk.kb.ingest.parse_child import Refusal, answer, decoded, kind_of, paged_text, read
 
 DOCX = "application/vnd.openxmlformats-officedocument.wordprocessingml.document"
 
@@ -134,6 +137,123 @@ def test_xml_entities_stay_as_they_are() -> None:
     """XML is read as text: no entity is resolved, so that none can reach a file or the network."""
     bomb = b'<?xml version="1.0"?><!DOCTYPE a [<!ENTITY x SYSTEM "file:///etc/passwd">]><a>&x;</a>'
     assert read(bomb, "x.xml")["text"] == bomb.decode()
+
+
+WORDS = "The harvest was good. " * 20
+TEXT_PARTS = [
+    (papers.docx("Report", WORDS), "word/document.xml"),
+    (papers.xlsx([["Q1", WORDS]]), "xl/worksheets/sheet1.xml"),
+    (papers.pptx([WORDS, WORDS]), "ppt/slides/slide2.xml"),
+    (papers.odt("Report", WORDS), "content.xml"),
+]
+ZIPPED = [*TEXT_PARTS, (papers.epub("Report", WORDS), "a.xhtml")]
+
+
+@pytest.mark.parametrize(("data", "part"), ZIPPED)
+def test_zipped(data: bytes, part: str) -> None:
+    """Documents that are archives are read whole, and nothing is noted."""
+    found = read(data, part)
+    assert found["text"].count("The harvest was good.") in (20, 40)
+    assert found["notes"] == []
+
+
+@pytest.mark.parametrize(("data", "part"), TEXT_PARTS)
+def test_part_that_ends_early(data: bytes, part: str) -> None:
+    """Half a document is damaged, though its archive is whole and its first half could be read."""
+    with pytest.raises(Refusal, match=rf"damaged \({part}: .*get a whole copy") as refused:
+        read(papers.changed(data, part, lambda body: body[: len(body) // 2]), part)
+    assert refused.value.status == "failed"
+
+
+@pytest.mark.parametrize(("data", "part"), ZIPPED)
+def test_part_that_cannot_be_unpacked(data: bytes, part: str) -> None:
+    """A part whose packed bytes were changed is damage, and no document without text."""
+    archive = zipfile.ZipFile(io.BytesIO(data)).getinfo(part)
+    middle = archive.header_offset + 30 + len(part) + archive.compress_size // 2
+    spoilt = bytearray(data)
+    for at in range(middle, middle + 8):
+        spoilt[at] ^= 0x55
+    with pytest.raises(Refusal, match=f"damaged \\({part}: "):
+        read(bytes(spoilt), part)
+
+
+def test_chapter_that_ends_early() -> None:
+    """Books are read as far as they can be, as their readers do; what is missing is told."""
+    book = papers.changed(ZIPPED[-1][0], "a.xhtml", lambda body: body[: len(body) // 2])
+    found = read(book, "a.epub")
+    assert found["text"].count("The harvest was good.") > 3
+    assert "what follows a damage in a.xhtml" in found["notes"][0]
+
+
+@pytest.mark.parametrize(("data", "part"), TEXT_PARTS)
+def test_entities_in_documents(data: bytes, part: str) -> None:
+    """A document that defines entities is refused before any is resolved."""
+    laughs = b'<!DOCTYPE a [<!ENTITY a "ha"><!ENTITY b "&a;&a;&a;&a;&a;&a;&a;&a;">]>'
+    with pytest.raises(Refusal, match="defines entities"):
+        read(papers.changed(data, part, lambda body: laughs + body), part)
+
+
+def test_slides() -> None:
+    """Each slide is a page, those without text are told, and no mark of ours is left."""
+    found = read(papers.pptx([WORDS, "", "The end"]), "a.pptx")
+    first, second, third = found["pages"]
+    assert found["text"][first:second].strip() == WORDS.strip()
+    assert found["text"][second:third].strip() == ""
+    assert "The end" in found["text"][third:]
+    assert found["blank"] == [2]
+
+
+def test_no_pages() -> None:
+    """A PDF whose pages cannot be found is told to have none."""
+    with pytest.raises(Refusal, match="it has no pages, or none that can be found"):
+        read(papers.pdf([]), "a.pdf")
+
+
+@pytest.mark.parametrize("charset", ["utf-8", "gb2312", "big5"])
+def test_mail(charset: str) -> None:
+    """A mail is its headers and its text, in whatever it is encoded; what is attached is told."""
+    found = read(papers.mail("天氣" if charset == "big5" else "天气", charset=charset), "a.eml")
+    lines = found["text"].splitlines()
+    assert lines[:2] == ["Subject: Harvest", "From: Ann <ann@example.com>"]
+    assert lines[3] in ("天气", "天氣")
+    assert (found["title"], found["notes"]) == ("Harvest", [])
+    attached = papers.mail("Words.", attached="bill.pdf")
+    assert read(attached, "a.eml")["notes"] == ["the attachment bill.pdf: add it by itself"]
+    assert any("damage" in note for note in read(attached[:-8], "a.eml")["notes"])
+
+
+def test_mail_of_html() -> None:
+    """A mail of HTML alone is read as a page is."""
+    html = (
+        b"Subject: Hi\r\nContent-Type: text/html; charset=utf-8\r\n\r\n<p>Good <b>harvest</b></p>"
+    )
+    text = read(html, "a.eml")["text"]
+    assert "harvest" in text
+    assert "<" not in text
+
+
+def test_piece_of_html() -> None:
+    """A piece of a page is read too; what no parser takes is not said to be without text."""
+    assert read(b"<p>Good harvest</p>", "a.html")["text"] == "Good harvest"
+    with pytest.raises(Refusal, match="its HTML cannot be read") as refused:
+        read(b"<div>" * 100_000 + b"words" + b"</div>" * 100_000, "a.html")
+    assert refused.value.status == "failed"
+
+
+def test_characters_that_cannot_be_told(tmp_path: Path) -> None:
+    """Some are noted; a document that is mostly made of them is damaged."""
+    path = tmp_path / "a"
+
+    def answered(text: bytes) -> dict[str, Any]:
+        path.write_bytes(b"<html><body><p>" + text + b"</p></body></html>")
+        return answer({"path": os.fsencode(path).hex(), "name": "a.html", "max_chars": 10_000})
+
+    few = answered(b"Many good words. " * 20 + b"\xef\xbf\xbd" * 4)
+    assert few["ok"]
+    assert "4 characters that could not be decoded" in few["notes"]
+    many = answered(b"words " + b"\xef\xbf\xbd" * 10)
+    assert (many["ok"], many["status"]) == (False, "failed")
+    assert "10 of its 15 characters cannot be told" in many["error"]
 
 
 @settings(max_examples=80, deadline=None)

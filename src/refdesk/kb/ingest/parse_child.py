@@ -3,10 +3,10 @@ Reads documents, in a process of its own.
 
 It is run by path and imports nothing of Refdesk: what a hostile document does to a parser (memory,
 endless loops, crashes) ends with this process.  One JSON object per line comes in: ``path``
-(its bytes in hexadecimal), ``name``, ``max_chars``.  For each, a line with a length goes out, and
-as many bytes of JSON: ``ok``, ``hash``, and either the text with where its pages begin, or
-``status`` and ``error`` (the end of a sentence).  The first argument is the memory it may have, in
-bytes.
+(its bytes in hexadecimal), ``name``, ``max_chars``, ``seconds``.  For each, a line with a length
+goes out, and as many bytes of JSON: ``ok``, ``hash``, and either the text with where its pages
+begin, or ``status`` and ``error`` (the end of a sentence).  The first argument is the memory it may
+have, in bytes.
 """
 
 from __future__ import annotations
@@ -17,8 +17,11 @@ import io
 import json
 import re
 import resource
+import secrets
+import signal
 import sys
 import zipfile
+import zlib
 from pathlib import PurePath
 from typing import Any
 
@@ -27,6 +30,9 @@ MAX_RATIO = 100
 MAX_UNPACKED = 512 * 1024 * 1024
 _RATIO_FROM = 10 * 1024 * 1024
 _SAMPLE = 262_144
+_TOO_MUCH = "it needs more memory than is allowed: split it"
+_MOST_LOST = 0.25
+"""Of a document of which more cannot be told, what can be told is no text either."""
 
 _OFFICE = "application/vnd.openxmlformats-officedocument."
 _ZIPPED = {
@@ -34,6 +40,8 @@ _ZIPPED = {
     "xl/workbook.xml": _OFFICE + "spreadsheetml.sheet",
     "ppt/presentation.xml": _OFFICE + "presentationml.presentation",
 }
+_PARTS = {"document": "word/", "sheet": "xl/", "presentation": "ppt/", "application/epub+zip": ""}
+"""Where the text of a zipped document is, by the end of its type."""
 _OLE = {
     ".doc": "application/msword",
     ".xls": "application/vnd.ms-excel",
@@ -128,6 +136,40 @@ def _kind_of_zip(data: bytes) -> str:
                 raise Refusal("it is encrypted: save it without a password and add it again")
             return mime
     raise Refusal("it is an archive and no document: unpack it and add what is in it")
+
+
+def _damaged(data: bytes, mime: str) -> list[str]:
+    """
+    Return which parts of a zipped document are damaged, each with how.
+
+    Parsers read what stands before a damage and do not tell; a part that is missing a half would
+    pass for whole.
+    """
+    from xml.parsers import expat
+
+    def harm(*_: Any) -> None:
+        raise Refusal("it defines entities, which only documents made to do harm do")
+
+    found: list[str] = []
+    archive = zipfile.ZipFile(io.BytesIO(data))
+    for name in archive.namelist():
+        if not name.startswith(_PARTS.get(mime.rpartition(".")[2], "content.xml")):
+            continue
+        if not name.endswith((".xml", ".rels", ".xhtml", ".html", ".htm", ".opf")):
+            continue
+        parser = expat.ParserCreate()
+        parser.UseForeignDTD(True)  # what it defines is not known, and no damage
+        if mime != "application/epub+zip":
+            parser.EntityDeclHandler = harm
+        try:
+            with archive.open(name) as part:
+                parser.ParseFile(part)
+        except (
+            expat.ExpatError, zipfile.BadZipFile, zlib.error, EOFError, ValueError,
+            NotImplementedError, RuntimeError,
+        ) as exc:  # fmt: skip
+            found.append(f"{name}: {exc}"[:200])
+    return found
 
 
 def decoded(data: bytes) -> tuple[str, str, int]:
@@ -246,16 +288,75 @@ def read(data: bytes, name: str) -> dict[str, Any]:
         return {**found, "mime": mime, "notes": notes}
     if mime == "text/html":
         return {**_page(data), "mime": mime}
-    return {**_kreuzberg(data, mime), "mime": mime}
+    if mime == "message/rfc822":
+        return {**_mail(data), "mime": mime}
+    damaged = _damaged(data, mime) if data.startswith(b"PK") else []
+    if damaged and mime != "application/epub+zip":
+        raise Refusal(f"it is damaged ({damaged[0]}): get a whole copy and add it again")
+    found = _kreuzberg(data, mime)
+    if damaged and not any(char.isalnum() for char in found["text"]):
+        raise Refusal(f"it is damaged ({damaged[0]}): get a whole copy and add it again")
+    found["notes"] += [f"what follows a damage in {one}" for one in damaged]
+    return {**found, "mime": mime}
 
 
-def _page(data: bytes) -> dict[str, Any]:
-    from trafilatura import extract, extract_metadata
+def _mail(data: bytes) -> dict[str, Any]:
+    from email import message_from_bytes, policy
+
+    message = message_from_bytes(data, policy=policy.default)
+    lines, notes, title = [], [], ""
+    for name in ("Subject", "From", "To", "Cc", "Date"):
+        try:
+            value = " ".join(str(message.get(name, "")).split())
+        except Exception:  # the library trips over some headers that are none
+            notes.append(f"the header {name}, which cannot be read")
+            continue
+        title = value if name == "Subject" else title
+        lines += [f"{name}: {value}"] if value else []
+    body = message.get_body(("plain", "html"))
+    text = "" if body is None else _mail_text(body)
+    if body is not None and body.get_content_subtype() == "html":
+        text = _page(text)["text"]
+    names = [part.get_filename() or "without a name" for part in message.iter_attachments()]
+    notes += [f"the attachment {name}: add it by itself" for name in names]
+    defects = {type(one).__name__ for part in message.walk() for one in part.defects}
+    notes += [f"what its damage hides ({one})" for one in sorted(defects)]
+    text = "\n".join([*lines, "", text]).replace("\r\n", "\n").replace("\r", "\n")
+    found = {"text": text.replace("\0", "\ufffd"), "shape": "plain", "title": title}
+    return {**found, "parser": "email", "notes": notes}
+
+
+def _mail_text(part: Any) -> str:
+    payload = part.get_payload(decode=True) or b""
+    charset = str(part.get_content_charset() or "")
+    try:
+        # What calls itself GB2312 holds characters of its successors as a rule.
+        return str(payload, "gb18030" if charset in ("gb2312", "gbk") else charset)
+    except (LookupError, UnicodeDecodeError):
+        return decoded(payload)[0]
+
+
+def _tree(data: bytes | str) -> Any:
+    from lxml import etree, html  # type: ignore[import-untyped]
     from trafilatura.utils import load_html
 
-    tree = load_html(data)
-    if tree is None:
-        raise Refusal("it holds no HTML that can be read", status="empty")
+    if (tree := load_html(data)) is not None:
+        return tree
+    # It wants a page, with `html` at its beginning; a piece of one is enough here.
+    text = data if isinstance(data, str) else decoded(data)[0]
+    try:
+        tree = html.document_fromstring(text.encode(), html.HTMLParser(encoding="utf-8"))
+    except etree.LxmlError:
+        tree = None
+    if tree is None or not tree.text_content().strip():
+        raise Refusal("its HTML cannot be read: save the page as PDF or text")
+    return tree
+
+
+def _page(data: bytes | str) -> dict[str, Any]:
+    from trafilatura import extract, extract_metadata
+
+    tree = _tree(data)
     about = extract_metadata(tree)
     title = (about.title if about else None) or ""
     notes: list[str] = []
@@ -287,11 +388,17 @@ def _kreuzberg(data: bytes, mime: str) -> dict[str, Any]:
     from kreuzberg import ExtractionConfig, PageConfig, extract_bytes_sync
     from kreuzberg.exceptions import KreuzbergError
 
+    slides = mime.endswith("presentationml.presentation")
+    mark = f"Q{secrets.token_hex(8)}Q"
     config = ExtractionConfig(
         use_cache=False,  # it would write copies of documents into the home folder
         enable_quality_processing=False,
         output_format="markdown",
-        pages=PageConfig(extract_pages=True),
+        pages=PageConfig(
+            extract_pages=True,
+            insert_page_markers=slides,
+            marker_format=f"\n\n{mark}{{page_num}};\n\n",
+        ),
     )
     try:
         result = extract_bytes_sync(data, mime, config=config)
@@ -299,6 +406,10 @@ def _kreuzberg(data: bytes, mime: str) -> dict[str, Any]:
         said = str(exc).split(": ", 1)[-1]
         if "password" in said.lower() or "encrypt" in said.lower():
             raise Refusal("it is encrypted: save it without a password and add it again") from None
+        if "No page boundaries" in said:
+            raise Refusal(
+                "it has no pages, or none that can be found: get a whole copy and add it again"
+            ) from None
         raise Refusal(
             f"it cannot be read ({said[:200]}): get a whole copy, or another format"
         ) from None
@@ -310,11 +421,27 @@ def _kreuzberg(data: bytes, mime: str) -> dict[str, Any]:
         "parser": "kreuzberg",
         "notes": [str(warning)[:200] for warning in result.processing_warnings or ()],
     }
-    paged = mime == "application/pdf" or mime.endswith("presentationml.presentation")
-    if paged and result.pages:
+    if slides:
+        found.update(_slides(text, mark))
+    elif mime == "application/pdf" and result.pages:
         contents = [str(page["content"]) for page in result.pages]
         found.update(paged_text(text, contents))
     return found
+
+
+def _slides(text: str, mark: str) -> dict[str, Any]:
+    """Return text without the marks before its slides, and where each slide begins."""
+    first, *parts = re.split(rf"\n*{mark}\d+;\n*", text)
+    starts, length = [], len(first)
+    for part in parts:
+        starts.append(length)
+        length += len(part) + 2
+    blank = [number for number, part in enumerate(parts, 1) if not part.strip()]
+    return {
+        "text": first + "".join(f"{part}\n\n" for part in parts),
+        "pages": starts,
+        "blank": blank,
+    }
 
 
 def paged_text(text: str, pages: list[str]) -> dict[str, Any]:
@@ -322,7 +449,8 @@ def paged_text(text: str, pages: list[str]) -> dict[str, Any]:
     Return text and where its pages begin, from Markdown of the whole and the plain text of pages.
 
     The Markdown has the headings and not the page ends.  Where letters and digits of both run
-    alike, the ends are carried over; where they do not, the pages' own text is taken.
+    alike, the ends are carried over; where they do not, the pages' own text is taken, unless much
+    of the whole is not in it.
     """
     empty = [number for number, page in enumerate(pages, 1) if not page.strip()]
     marks = [at for at, char in enumerate(text) if char.isalnum()]
@@ -341,6 +469,8 @@ def paged_text(text: str, pages: list[str]) -> dict[str, Any]:
         at += len(letters)
     if fits and starts == sorted(starts) and abs(at - len(stream)) <= 400:
         return {"pages": starts, "blank": empty}
+    if sum(char.isalnum() for page in pages for char in page) < 0.9 * len(stream):
+        return {}
     starts, parts, length = [], [], 0
     for page in pages:
         starts.append(length)
@@ -363,12 +493,29 @@ def page_at(starts: list[int], offset: int) -> int:
     return max(1, bisect.bisect_right(starts, offset))
 
 
+def _tell_lost(found: dict[str, Any]) -> None:
+    """Note how many characters cannot be told; raises Refusal where they are too many."""
+    lost, solid = found["text"].count("\ufffd"), sum(map(len, found["text"].split()))
+    if lost > max(3, _MOST_LOST * solid):
+        raise Refusal(
+            f"{lost} of its {solid} characters cannot be told: it is damaged, or its encoding is"
+            " not what it says; get a whole copy, or save it anew"
+        )
+    if lost and not any("decoded" in note for note in found["notes"]):
+        found["notes"].append(f"{lost} characters that could not be decoded")
+
+
 def answer(asked: dict[str, Any]) -> dict[str, Any]:
     """Read one document, and say what came of it; never raises for what a document holds."""
     said: dict[str, Any] = {"ok": False}
     try:
         with open(bytes.fromhex(asked["path"]), "rb") as file:  # noqa: PTH123
             data = file.read()
+    except OSError as exc:
+        return {**said, "status": "failed", "error": f"it cannot be opened ({exc.strerror})"}
+    except MemoryError:
+        return {**said, "status": "failed", "error": _TOO_MUCH}
+    try:
         said["hash"] = hashlib.sha256(data).hexdigest()
         if not data.strip(b"\0 \t\r\n"):
             raise Refusal("it is empty: there is nothing in it to find", status="empty")
@@ -385,13 +532,12 @@ def answer(asked: dict[str, Any]) -> dict[str, Any]:
                 detail = "there is no text in it"
             said.update({name: found.get(name) for name in ("mime", "pages", "blank", "parser")})
             raise Refusal(detail, status="empty")
+        _tell_lost(found)
         said.update(found, ok=True)
     except Refusal as exc:
         said.update(status=exc.status, error=str(exc))
     except MemoryError:
-        said.update(status="failed", error="it needs more memory than is allowed: split it")
-    except OSError as exc:
-        said.update(status="failed", error=f"it cannot be opened ({exc.strerror})")
+        said.update(status="failed", error=_TOO_MUCH)
     except Exception as exc:  # whatever a parser raises is about the document
         said.update(status="failed", error=f"its parser failed ({type(exc).__name__}: {exc})"[:300])
     return said
@@ -405,12 +551,16 @@ def main() -> None:
     out = sys.stdout.buffer
     sys.stdout = sys.stderr  # a parser that prints must not speak in our place
     for line in sys.stdin.buffer:
-        said = answer(json.loads(line))
+        asked = json.loads(line)
+        # Whoever asked ends this process when it takes too long, unless it was ended itself.
+        signal.setitimer(signal.ITIMER_REAL, float(asked.get("seconds", 0)))
+        said = answer(asked)
+        signal.setitimer(signal.ITIMER_REAL, 0)
         try:
             body = json.dumps(said).encode()
         except MemoryError:
             said = {"ok": False, "hash": said.get("hash"), "status": "failed"}
-            said["error"] = "it needs more memory than is allowed: split it"
+            said["error"] = _TOO_MUCH
             body = json.dumps(said).encode()
         del said
         out.write(b"%d\n" % len(body))
