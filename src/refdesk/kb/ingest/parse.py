@@ -21,6 +21,8 @@ from refdesk.kb.ingest.chunk import Shape
 
 COMMAND: Final = (sys.executable, "-I", str(Path(__file__).with_name("parse_child.py")))
 _ENVIRONMENT: Final = ("PATH", "LANG", "LC_ALL", "SYSTEMROOT")
+_GRACE_S: Final = 5.0
+"""So much later a child ends by itself: whoever asked it was killed."""
 _RENEW_AFTER: Final = 200
 """Parsers keep some memory of each document; a child reads so many and is replaced."""
 
@@ -136,7 +138,7 @@ class Parser:
         keep = False
         try:
             async with asyncio.timeout(limits.seconds):
-                body = await child.ask(path, name, limits.characters)
+                body = await child.ask(path, name, limits)
             # One that ran out of memory may have gone wrong in ways that show later.
             keep = b'"it needs more memory' not in body[:400] and child.asked < _RENEW_AFTER
         except TimeoutError:
@@ -181,7 +183,7 @@ class _Child:
         self._process = process
         self.asked = 0
 
-    async def ask(self, path: Path, name: str, max_chars: int) -> bytes:
+    async def ask(self, path: Path, name: str, limits: ParseLimits) -> bytes:
         """Return the answer about one document, as JSON."""
         stdin, stdout = self._process.stdin, self._process.stdout
         assert stdin is not None
@@ -189,7 +191,12 @@ class _Child:
         self.asked += 1
         # A name from a file system may hold bytes that are no UTF-8.
         plain = name.encode("utf-8", "replace").decode()
-        asked = {"path": os.fsencode(path).hex(), "name": plain, "max_chars": max_chars}
+        asked = {
+            "path": os.fsencode(path).hex(),
+            "name": plain,
+            "max_chars": limits.characters,
+            "seconds": limits.seconds + _GRACE_S,
+        }
         stdin.write(msgspec.json.encode(asked) + b"\n")
         await stdin.drain()
         length = int(await stdout.readline())
