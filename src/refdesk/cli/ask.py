@@ -5,9 +5,12 @@ from __future__ import annotations
 import asyncio
 import os
 import sys
+import textwrap
 from collections.abc import Callable, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 
@@ -22,6 +25,8 @@ if TYPE_CHECKING:
     from refdesk.types import Reference
 
 app = typer.Typer(add_completion=False)
+
+_PASSAGE_CHARS: Final = 160
 
 
 @app.command()
@@ -53,7 +58,9 @@ def ask(
     """
     Answer a question with sources, as the model writes.
 
-    No server is needed.  Exit status 1 if the model gave no whole answer, or the search failed.
+    No server is needed.  Where no model is configured, one of this machine answers: Ollama's, or
+    the small one of `make demo`.  Exit status 1 if the model gave no whole answer, or the search
+    failed.
     """
     if assistant is not None:
         raise typer.BadParameter("comes with a later release", param_hint="--assistant")
@@ -95,17 +102,26 @@ def _open(config: Config) -> Store:
 
 
 async def _answer(config: Config, store: Store, wishes: _Wishes) -> int:
-    from refdesk.answering import Asking, Turn
-    from refdesk.application import Application
     from refdesk.cli._web import one_engine
-    from refdesk.errors import WireError
 
     if wishes.engine is not None and wishes.engine != config.search.web.provider:
         one_engine(config, wishes.engine)
-    name = _model(config, wishes.model)
     # Whoever may read the configuration may ask; the keys are for clients from elsewhere.
     own = config.model_copy(update={"auth": config.auth.model_copy(update={"required": False})})
-    application = await Application.start(own, store)
+    with ExitStack() as stack:
+        small = False
+        if not config.models and not config.upstreams:
+            own, small = await asyncio.to_thread(_at_hand, own, wishes.model, stack)
+        return await _ask(own, store, wishes, small)
+
+
+async def _ask(config: Config, store: Store, wishes: _Wishes, small: bool) -> int:
+    from refdesk.answering import Asking, Turn
+    from refdesk.application import Application
+    from refdesk.errors import WireError
+
+    name = _model(config, wishes.model)
+    application = await Application.start(config, store)
     try:
         try:
             target = application.gateway.targets.find(name)
@@ -128,6 +144,7 @@ async def _answer(config: Config, store: Store, wishes: _Wishes) -> int:
                 collection=wishes.collection,
                 database=wishes.database,
                 max_query_chars=config.gateway.search.max_query_chars,
+                small=small,
                 identity=wishes.identity,
             ),
             searcher=application.searcher,
@@ -136,6 +153,52 @@ async def _answer(config: Config, store: Store, wishes: _Wishes) -> int:
         return await _play(turn, wishes, name, wire)
     finally:
         await application.close()
+
+
+def _at_hand(config: Config, wished: str | None, stack: ExitStack) -> tuple[Config, bool]:
+    """
+    Return the configuration with a model of this machine, and whether that is the small one.
+
+    A vendor's key in the environment is no leave to send it what was found in the house.
+    """
+    from refdesk.answering.small import WIRE
+    from refdesk.config.schema import ModelEntry, UpstreamEntry
+    from refdesk.demo import local_model
+    from refdesk.demo.choose import Model, Network, offered
+    from refdesk.errors import ConfigError
+
+    found = None
+    if wished != local_model.NAME:
+        found = offered(wished, {}, Network())
+    if found is None and wished in (None, local_model.NAME):
+        if (weights := local_model.find_weights()) is None:
+            raise ConfigError(
+                "no models are configured, and there is none on this machine; add one under"
+                " `models:`, with its upstream under `upstreams:`, start Ollama, or install a"
+                f" small one: {local_model.INSTALL}"
+            )
+        running = local_model.LocalModel(weights)
+        stack.callback(running.close)
+        found = Model(
+            name=local_model.NAME,
+            base_url=running.url,
+            wire=WIRE,
+            where=f"{local_model.TITLE}, on this machine",
+            small=True,
+        )
+    if found is None:
+        raise ConfigError(
+            f"no models are configured, and nothing on this machine offers {wished!r}; add it"
+            " under `models:`, with its upstream under `upstreams:`"
+        )
+    say(f"note: no models are configured; {found.name} answers ({found.where})")
+    upstream = {"provider": found.provider, "wire": [found.wire], "base_url": found.base_url}
+    here = {
+        "upstreams": {"here": UpstreamEntry.model_validate(upstream)},
+        "models": {found.name: ModelEntry.model_validate({"upstream": "here"})},
+        "default_model": found.name,
+    }
+    return config.model_copy(update=here), found.small
 
 
 def _model(config: Config, wished: str | None) -> str:
@@ -231,9 +294,12 @@ def _list(title: str, references: Sequence[Reference]) -> None:
             line.append("  ").append(
                 printable(reference.url), Style(color="blue", link=reference.url)
             )
-        for place in (_place(reference),) if reference.type == "kb" else ():
-            line.append(f"  {printable(place)}", Style(dim=True))
+        if reference.type == "kb":
+            line.append(f"  {printable(_place(reference))}", Style(dim=True, link=_file(reference)))
         out().print(line)
+        if reference.type == "kb":
+            said = textwrap.shorten(reference.content, _PASSAGE_CHARS, placeholder=" …")
+            out().print(Text(f"    {printable(said)}", Style(dim=True)))
 
 
 def _place(reference: Reference) -> str:
@@ -245,6 +311,14 @@ def _place(reference: Reference) -> str:
         parts.append(f"page {known['page']}")
     parts += [str(each) for each in known.get("heading") or ()]
     return " › ".join(part for part in parts if part)
+
+
+def _file(reference: Reference) -> str | None:
+    """Return the address of the file that a passage is from, if it is one of this machine."""
+    meta = reference.meta.get("metadata")
+    key = meta.get("key") if isinstance(meta, dict) else None
+    path = Path(key) if isinstance(key, str) else None
+    return path.as_uri() if path is not None and path.is_absolute() else None
 
 
 def _object(turn: Turn, wishes: _Wishes, model: str, wire: str, error: str) -> dict[str, Any]:
