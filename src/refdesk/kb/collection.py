@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
@@ -224,6 +224,8 @@ class Knowledge:
         jobs = await self.store.run(self.store.jobs.open, name)
         await asyncio.to_thread(self._forget_files, {job.upload for job in jobs})
         wanted = [job for job in jobs if job.key != _REINDEX_KEY]
+        # Half an index is of no use to anybody: the old one serves, and this one is swept.
+        await self._give_up(job for job in jobs if job.key == _REINDEX_KEY and job.owner)
         done = await self._runner.resume(wanted, self._open, progress)
         await self._pipeline.sweep()
         return done
@@ -240,6 +242,9 @@ class Knowledge:
             StoreError: There is no such collection or document.
         """
         (found,) = await self.report(name, document)
+        # What another process left undone of it must not bring it back.
+        left = await self.store.run(self.store.jobs.open, name)
+        await self._give_up(job for job in left if job.key == found.key)
         gone = await self.store.run(self.store.knowledge.forget, name, found.id) or found
         await self._pipeline.sweep()
         return gone
@@ -306,6 +311,12 @@ class Knowledge:
         # drop.  A search in an index that is not settled is slower, and no worse.
         with suppress(StoreError):
             await self.index.settle((await self.show(collection.name)).index)
+
+    async def _give_up(self, jobs: Iterable[Job]) -> None:
+        """End jobs undone, but for those whose owner is alive."""
+        for job in jobs:
+            if (claimed := await self._runner.claim(job)) is not None:
+                await self._runner.end(claimed)
 
     def _forget_files(self, wanted: set[str | None]) -> None:
         """Delete files that belong to no job and were left by a process that died."""
