@@ -317,6 +317,50 @@ async def test_abandoned_upload(desk: Any) -> None:
     assert list((desk.folder / "incoming").iterdir()) == []
 
 
+async def test_removed_while_an_update_lies_undone(
+    desk: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A document that is removed does not come back with an update that a dead process left."""
+    path = desk.paper("a.md", "Old words.")
+    await desk.knowledge().add("docs", [path])
+    desk.paper("a.md", "New words.")
+
+    async def dies(*_: Any) -> None:
+        raise Died
+
+    with monkeypatch.context() as patch:
+        patch.setattr(desk.index, "add", dies)
+        patch.setattr(desk.store.jobs, "release", lambda *_: None)
+        with pytest.raises(BaseExceptionGroup):
+            await desk.knowledge().add("docs", [path])
+    monkeypatch.setattr(job_module, "is_dead", lambda _: True)
+    survivor = desk.knowledge()
+    await survivor.remove("docs", str(path))
+    assert await survivor.resume() == []
+    assert desk.index.texts() == []
+    desk.consistent()
+
+
+async def test_half_an_index(desk: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What a dead process built of an index goes when the undone is done, and so does its job."""
+    await desk.knowledge().add("docs", [desk.paper("a.md", "Words.")])
+
+    def dies(*_: Any, **__: Any) -> None:
+        raise Died
+
+    with monkeypatch.context() as patch:
+        for owner, name in ((desk.store.knowledge, "switch"), (desk.store.jobs, "done")):
+            patch.setattr(owner, name, dies)
+        patch.setattr(desk.index, "drop", dies)
+        with pytest.raises(Died):
+            await desk.knowledge().reindex("docs")
+    assert len(desk.index.chunks) == 2
+    monkeypatch.setattr(job_module, "is_dead", lambda _: True)
+    await desk.knowledge().resume()
+    assert len(desk.index.chunks) == 1
+    desk.consistent()
+
+
 async def test_other_embedder(desk: Any) -> None:
     """A collection refuses another embedder than it was made with, and names both."""
     knowledge: Knowledge = desk.knowledge()
