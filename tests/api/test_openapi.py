@@ -128,6 +128,8 @@ async def test_answers_fit(opened: OpenDesk, tmp_path: Path) -> None:
         await ask("show_passage", chunk, 200)
         await ask("show_passage", {**book, "chunk": "none"}, 404)
         await ask("reindex_collection", book, 200)
+        again = await ask("reindex_collection", book, 200, json={"chunk_chars": 50})
+        assert again["chunk_chars"] == 50
         await ask("remove_document", document, 200)
         await ask("remove_collection", book, 200)
         await ask("remove_collection", book, 404)

@@ -140,6 +140,23 @@ def test_configured(refdesk: Command, folder: Path) -> None:
     assert refdesk(*search).code == 1
     assert refdesk(*search, "--identity", '{"team": "law"}').json["total"] == 1
     assert refdesk("kb", "reindex", "law").code == 0
+    refused = refdesk("kb", "reindex", "law", "--chunk-chars", "100")
+    assert (refused.code, "set collections.law.chunk_chars to 100" in refused.err) == (1, True)
+
+
+def test_a_changed_length(refdesk: Command, folder: Path) -> None:
+    """Passages have the length that configuration or command says, once it is re-indexed."""
+    (folder / "p.txt").write_text("All is well here today. " * 20)
+    refdesk("kb", "create", "docs", yaml="version: 1\nengines: {}\n")
+    refdesk("kb", "add", "--collection", "docs", "p.txt")
+    assert (
+        refdesk("kb", "reindex", "docs", "--chunk-chars", "100", "--json").json["chunk_chars"]
+        == 100
+    )
+    assert refdesk("kb", "show", "docs", "--json").json["chunks"] >= 5
+    yaml = "version: 1\nengines: {}\ncollections: {docs: {chunk_chars: 2000}}\n"
+    assert refdesk("kb", "reindex", "docs", yaml=yaml).code == 0
+    assert refdesk("kb", "show", "docs", "--json").json["chunks"] == 1
 
 
 USAGE: list[tuple[tuple[str, ...], int, str]] = [

@@ -70,10 +70,10 @@ async def remove_collection(call: Call, name: str) -> Answer:
 async def reindex_collection(call: Call, name: str) -> Answer:
     """Embed a collection anew; answers when it is done."""
     body = await call.body()
-    given = read(schemas.Reindexing, body, {"embedder": "minilm"}) if body.strip() else None
-    embedder = None if given is None or given.embedder is None else embedder_of(given.embedder)
+    given = read(schemas.Reindexing, body.strip() or b"{}", {"embedder": "minilm"})
+    embedder = None if given.embedder is None else embedder_of(given.embedder)
     knowledge, _ = await readable(call, name)
-    done = await knowledge.reindex(name, embedder=embedder)
+    done = await knowledge.reindex(name, embedder=embedder, chunk_chars=given.chunk_chars)
     return 200, collection_json(done, await knowledge.documents(name))
 
 

@@ -51,6 +51,9 @@ class Reindexing(_Sent):
     embedder: str | Embedder | None = Field(
         default=None, description="Another embedder; null: the same, or the configured one."
     )
+    chunk_chars: int | None = Field(
+        default=None, ge=50, le=20_000, description="Another length of passages; null: the same."
+    )
 
 
 class Pages(_Sent):

@@ -318,6 +318,10 @@ def reindex(
     name: NameArgument = None,
     collection: CollectionOption = None,
     embedder: EmbedderOption = None,
+    chunk_chars: Annotated[
+        int | None,
+        typer.Option(min=1, help="How long a chunk is to be.", show_default="as before"),
+    ] = None,
     config: ConfigOption = None,
     json: JsonOption = False,
 ) -> None:
@@ -325,6 +329,7 @@ def reindex(
     Embed a collection anew, beside the old index, and switch over when all is done.
 
     Without --embedder it is the one that the configuration names, or else the same as before.
+    Documents whose chunks have another length than the collection says are parted anew.
     """
     where = _needed(name or collection)
     chosen = _embedder(embedder)
@@ -333,7 +338,9 @@ def reindex(
         from refdesk.cli._ingesting import Bar
 
         with Bar(quiet=json) as bar:
-            return await knowledge.reindex(where, embedder=chosen, progress=bar.update)
+            return await knowledge.reindex(
+                where, embedder=chosen, chunk_chars=chunk_chars, progress=bar.update
+            )
 
     done = _run(config, work)
     if json:

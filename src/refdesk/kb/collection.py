@@ -33,6 +33,7 @@ __all__ = ["Added", "Chunk", "Collection", "Document", "Job", "Knowledge", "OnPr
 
 EmbedderFor = Callable[[Collection], PassageEmbedder]
 
+MIN_CHUNK_CHARS: Final = 50
 _REINDEX_KEY: Final = " reindex"
 """A job that is no document's: no key of one begins with a space."""
 _ABANDONED_S: Final = 3600.0
@@ -95,11 +96,7 @@ class Knowledge:
                 f"a collection cannot be called {collection.name[:80]!r}: it needs a letter or"
                 " digit, then at most 63 letters, digits, points, dashes and underscores"
             )
-        if collection.chunk_chars < 50:
-            raise ConfigError(
-                f"chunk_chars is {collection.chunk_chars}; a passage of fewer than 50 characters"
-                " says too little: 1000 is usual"
-            )
+        check_chunk_chars(collection.chunk_chars)
         refuse_secrets(collection.name, collection.embedder)
         self.embedder_for(collection)
         return await self.store.run(self.store.knowledge.create, collection)
@@ -124,20 +121,28 @@ class Knowledge:
         name: str,
         *,
         embedder: Mapping[str, Any] | None = None,
+        chunk_chars: int | None = None,
         progress: OnProgress | None = None,
     ) -> Collection:
         """
         Embed a collection anew; searches use the old index until the new one is whole.
 
+        Documents whose passages have not the collection's length are parted anew.
+
         Args:
             name: The collection.
             embedder: Another embedder's settings; the configured one's if None.
+            chunk_chars: Another length of passages; the collection's if None.
             progress: Told after each document.
 
         Raises:
+            ConfigError: The passages would be too short.
             StoreError: There is no such collection, or another process is at this.
         """
         collection = await self.show(name)
+        if chunk_chars is not None:
+            check_chunk_chars(chunk_chars)
+            collection = replace(collection, chunk_chars=chunk_chars)
         spec = dict(embedder) if embedder is not None else dict(collection.embedder)
         chosen = self.embedder_for(replace(collection, embedder=spec))
         run, jobs = self.store.run, self.store.jobs
@@ -327,3 +332,12 @@ class Knowledge:
             with suppress(OSError):
                 if path.name not in wanted and path.stat().st_mtime < before:
                     path.unlink()
+
+
+def check_chunk_chars(chars: int) -> None:
+    """Raise ConfigError if passages of such a length would say too little."""
+    if chars < MIN_CHUNK_CHARS:
+        raise ConfigError(
+            f"chunk_chars is {chars}; a passage of fewer than {MIN_CHUNK_CHARS} characters says too"
+            " little: 1000 is usual"
+        )

@@ -135,14 +135,15 @@ class GraphKnowledge(Knowledge):
         name: str,
         *,
         embedder: Mapping[str, Any] | None = None,
+        chunk_chars: int | None = None,
         progress: OnProgress | None = None,
     ) -> Collection:
         """
         Embed a collection anew; see `Knowledge.reindex`.
 
         Raises:
-            ConfigError: The configuration gives it another embedder than the one wished for, or
-                that one has a key in it, which is not kept.
+            ConfigError: The configuration gives it another embedder or another length of passages
+                than is wished for, or the embedder has a key in it, which is not kept.
         """
         named = self._configured(name)
         if named is not None and embedder is not None and dict(embedder) != dict(named):
@@ -150,10 +151,17 @@ class GraphKnowledge(Knowledge):
                 f"the configuration says what embeds {name!r}: set collections.{name}.embedder to"
                 f" {embedder.get('type')!r}, and reindex without naming an embedder"
             )
+        if named is not None and chunk_chars is not None:
+            raise ConfigError(
+                f"the configuration says how long passages of {name!r} are: set"
+                f" collections.{name}.chunk_chars to {chunk_chars}, and reindex without saying it"
+            )
         if named is None and embedder is not None:
             refuse_secrets(name, embedder)
         embedder = named if embedder is None else embedder
-        done = await super().reindex(name, embedder=embedder, progress=progress)
+        done = await super().reindex(
+            name, embedder=embedder, chunk_chars=chunk_chars, progress=progress
+        )
         await self._catch_up(name)
         return done
 

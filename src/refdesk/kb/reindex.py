@@ -1,23 +1,26 @@
 """
 A collection embedded anew, beside the index it has, which serves until the new one is whole.
 
-What is added, changed or deleted meanwhile is brought after; the switch happens in one transaction,
-and only if both hold the same documents.
+Documents whose passages would have another length by now are parted anew for it.  What is added,
+changed or deleted meanwhile is brought after; the switch happens in one transaction, and only if
+both hold the same documents.
 """
 
 from __future__ import annotations
 
+import asyncio
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from refdesk.errors import StoreError
 from refdesk.kb.ingest.jobs import OnProgress, Progress, told
 from refdesk.kb.ingest.pipeline import Pipeline
+from refdesk.kb.parting import parted_anew
 from refdesk.kb.ports import ChunkIndex, PassageEmbedder
 from refdesk.store import Store
 from refdesk.store.knowledge import Leftover, new_index
-from refdesk.store.passages import Collection, Job
+from refdesk.store.passages import Chunk, Collection, Document, Job
 
 
 async def rebuild(
@@ -38,39 +41,52 @@ async def rebuild(
         store: What the collection consists of.
         index: Where the vectors go.
         pipeline: Embeds.
-        collection: As it is now.
+        collection: As it is now, but for ``chunk_chars``, which is as it is to be.
         embedder: The one to embed with.
         job: Held while it lasts: what is half built belongs to it, and goes if it dies.
         spec: What the collection shall remember of the embedder's settings.
         progress: Told after each document.
     """
-    run, knowledge = store.run, store.knowledge
-    fresh, began = new_index(collection.name), time.monotonic()
+    run, knowledge, began = store.run, store.knowledge, time.monotonic()
+    fresh = new_index(collection.name)
     dimension = await embedder.dimension()
     await run(knowledge.leave, fresh, "", job=job.id)
+    await run(store.staging.discard, collection.index)
     built: dict[str, str] = {}
+    revised: dict[str, Document] = {}
     try:
         await index.create(fresh, dimension=dimension, language=collection.language)
         while True:
             wanted = await run(knowledge.revisions, collection.name)
-            for id_, revision in list(built.items()):
-                if wanted.get(id_) != revision:
-                    await index.delete(fresh, revision)
-                    del built[id_]
+            for id_ in [id_ for id_, revision in built.items() if wanted.get(id_) != revision]:
+                revision = built.pop(id_)
+                anew = revised.pop(id_, None)
+                await index.delete(fresh, anew.revision if anew else revision)
+                await run(store.staging.discard, collection.index, id_)
             missing = [id_ for id_ in wanted if id_ not in built]
             for id_ in missing:
-                chunks = await run(knowledge.chunks_of, id_)
+                read = await _read(store, collection, id_)
                 # It may be another revision by now, or gone; the next round sees that.
-                await pipeline.embed(fresh, embedder, chunks)
-                if chunks:
-                    built[id_] = chunks[0].revision
+                if read is not None:
+                    document, anew, chunks = read
+                    await pipeline.embed(fresh, embedder, chunks)
+                    built[id_] = document.revision
+                    if anew is not None:
+                        revised[id_] = anew
                 await told(progress, _progress(len(built), len(wanted), id_, began))
             if missing:
                 continue
             await index.settle(fresh)
             values = {"index": fresh, "embedder": dict(spec), "dimension": dimension}
-            values["embedder_id"] = embedder.identity
-            if await run(knowledge.switch, collection.name, collection.index, built, **values):
+            values |= {"embedder_id": embedder.identity, "chunk_chars": collection.chunk_chars}
+            if await run(
+                knowledge.switch,
+                collection.name,
+                collection.index,
+                built,
+                revised=list(revised.values()),
+                **values,
+            ):
                 return await run(knowledge.collection, collection.name)
             if (await run(knowledge.collection, collection.name)).index != collection.index:
                 raise StoreError(
@@ -80,7 +96,25 @@ async def rebuild(
     except BaseException:
         await index.drop(fresh)
         await run(knowledge.strike, Leftover(index=fresh, revision=""))
+        await run(store.staging.discard, collection.index)
         raise
+
+
+async def _read(
+    store: Store, collection: Collection, document_id: str
+) -> tuple[Document, Document | None, Sequence[Chunk]] | None:
+    """Return a document, what becomes of it if it is parted anew, and its passages then."""
+    run, knowledge = store.run, store.knowledge
+    document = await run(knowledge.document_by_id, document_id)
+    chunks = await run(knowledge.chunks_of, document_id)
+    if document is None or not chunks or chunks[0].revision != document.revision:
+        return None
+    text = await run(knowledge.text, document_id, 0, document.characters)
+    anew = await asyncio.to_thread(parted_anew, document, chunks, text, collection.chunk_chars)
+    if anew is None:
+        return document, None, chunks
+    await run(store.staging.put, collection.index, document_id, anew[1])
+    return document, *anew
 
 
 def _progress(done: int, total: int, key: str, began: float) -> Progress:

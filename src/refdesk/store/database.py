@@ -34,6 +34,7 @@ from refdesk.store.schema import bring_up, get_meta, put_meta, schema_of
 from refdesk.store.sealing import Sealer, StoreKey, token_key_id
 from refdesk.store.searches import Searches
 from refdesk.store.settings import Settings, reseal
+from refdesk.store.staging import Staging
 from refdesk.store.writer import Writer
 
 P = ParamSpec("P")
@@ -72,6 +73,7 @@ class Store:
         self.searches = Searches(database)
         self.graph = Graph(database)
         self.knowledge = KnowledgeStore(database, now=now)
+        self.staging = Staging(database)
         self.jobs = Jobs(database, now=now)
         self.settings = Settings(database, sealer, now=now)
         self.keys = ClientKeys(database, now=now)

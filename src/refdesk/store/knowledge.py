@@ -20,6 +20,7 @@ from sqlalchemy import Connection, delete, func, insert, or_, select, update
 from refdesk.errors import StoreError
 from refdesk.store.connection import Database
 from refdesk.store.passages import Chunk, Collection, Document, DocumentReport
+from refdesk.store.staging import adopt, chunk_row, unstage
 from refdesk.store.tables import (
     graph_documents,
     graph_entities,
@@ -150,6 +151,7 @@ class KnowledgeStore:
             ):
                 connection.execute(delete(table).where(table.c.collection == name))
             connection.execute(delete(kb_collections).where(kb_collections.c.name == name))
+            unstage(connection, found.index)
             self._leave(connection, found.index, "")
         return gone
 
@@ -217,7 +219,7 @@ class KnowledgeStore:
             for start in range(0, len(chunks), _PER_QUERY):
                 connection.execute(
                     insert(kb_chunks),
-                    [_chunk_row(chunk, row["id"]) for chunk in chunks[start : start + _PER_QUERY]],
+                    [chunk_row(chunk, row["id"]) for chunk in chunks[start : start + _PER_QUERY]],
                 )
             for start in range(0, len(text), TEXT_PIECE):
                 piece = text[start : start + TEXT_PIECE]
@@ -323,14 +325,23 @@ class KnowledgeStore:
             rows = connection.execute(query.order_by(table.c.index, table.c.revision)).all()
         return [Leftover(index=index, revision=revision) for index, revision in rows]
 
-    def switch(self, name: str, old_index: str, built: Mapping[str, str], **values: Any) -> bool:
+    def switch(
+        self,
+        name: str,
+        old_index: str,
+        built: Mapping[str, str],
+        *,
+        revised: Iterable[Document] = (),
+        **values: Any,
+    ) -> bool:
         """
         Give a collection another index and embedder; the old index becomes a leftover.
 
         Args:
             name: The collection.
             old_index: The index that it has.
-            built: The documents that the new index holds, with their revisions.
+            built: The documents that the new index holds, with the revisions that they have.
+            revised: Those that get another revision, with the passages that are staged for them.
             values: The new ``index``, ``embedder``, ``embedder_id`` and ``dimension``.
 
         Returns:
@@ -348,6 +359,7 @@ class KnowledgeStore:
             )
             if not done.rowcount:
                 return False
+            adopt(connection, old_index, revised, self._now())
             _strike(connection, values["index"], "")
             self._leave(connection, old_index, "")
         return True
@@ -438,20 +450,6 @@ def _as_document(row: Mapping[Any, Any]) -> Document:
     if not isinstance(values["report"], DocumentReport):
         values["report"] = msgspec.convert(values["report"], DocumentReport)
     return Document(**values)
-
-
-def _chunk_row(chunk: Chunk, document_id: str) -> dict[str, Any]:
-    return {
-        "id": chunk.id,
-        "document_id": document_id,
-        "ordinal": chunk.ordinal,
-        "text": chunk.text,
-        "index_text": chunk.index_text,
-        "page": chunk.page,
-        "heading": chunk.heading,
-        "start": chunk.start,
-        "end": chunk.end,
-    }
 
 
 def _read(connection: Connection, *wanted: Any) -> list[Chunk]:

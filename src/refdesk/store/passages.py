@@ -52,6 +52,8 @@ class DocumentReport:
     skipped: tuple[str, ...] = ()
     """What was left out and why, a sentence each."""
     parser: str = ""
+    shape: Literal["plain", "markdown", "rows", ""] = ""
+    """How its text is parted; empty where that was not noted."""
     encoding: str | None = None
     """How plain text was decoded."""
     bytes: int = 0

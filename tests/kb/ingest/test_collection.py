@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
+from sqlalchemy import select
 
+import papers
 from refdesk.errors import ConfigError, StoreError
 from refdesk.kb.remembered import without_secrets
 from refdesk.store.passages import Collection
+from refdesk.store.tables import kb_chunks
 
 TEXT = "# Title\n\n" + "\n\n".join(f"Paragraph number {at} has some words." for at in range(6))
 
@@ -120,6 +125,96 @@ async def test_document_embedded_across_a_switch(desk: Any) -> None:
     assert added.outcome == "added"
     assert desk.index.texts() == ["First.", "Second."]
     desk.consistent()
+
+
+def staged(desk: Any) -> int:
+    """How many passages there are that are in no document."""
+    known = {each.id for one in desk.store.knowledge.collections()
+             for each in desk.store.knowledge.documents(one.name)}  # fmt: skip
+    with desk.store._database.read() as connection:
+        owners = connection.execute(select(kb_chunks.c.document_id)).scalars().all()
+    return sum(owner not in known for owner in owners)
+
+
+async def test_reindex_with_other_lengths(desk: Any) -> None:
+    """Passages get the length that is wished for; text, pages and documents stay as they are."""
+    knowledge = desk.knowledge()
+    pages = ["First page. " * 20, "", "Third page. " * 20]
+    (desk.papers / "p.pdf").write_bytes(papers.pdf(pages))
+    desk.paper("a.md", TEXT)
+    desk.paper("t.csv", "name,price\n" + "".join(f"thing {at},{at}\n" for at in range(40)))
+    desk.paper("b.md", "Other words.")
+    added = {Path(one.key).name: one.document for one in await knowledge.add("docs", [desk.papers])}
+    before = {name: desk.store.knowledge.chunks_of(one.id) for name, one in added.items()}
+
+    done = await knowledge.reindex("docs", chunk_chars=200)
+    assert done.chunk_chars == 200
+    desk.consistent()
+    assert staged(desk) == 0
+    after = {name: desk.store.knowledge.chunks_of(one.id) for name, one in added.items()}
+    assert after["b.md"] == before["b.md"]
+    for name in ("a.md", "t.csv", "p.pdf"):
+        assert len(after[name]) < len(before[name])
+        (now,) = await knowledge.report("docs", added[name].id)
+        assert (now.report.coverage, now.report.chunks) == (1.0, len(after[name]))
+        assert now.content_hash == added[name].content_hash
+    assert {chunk.page for chunk in after["p.pdf"]} == {1, 3}
+    assert all(chunk.text.startswith("name,price") for chunk in after["t.csv"])
+    assert {chunk.heading for chunk in after["a.md"]} == {("Title",)}
+
+    assert (await knowledge.reindex("docs", chunk_chars=60)).chunk_chars == 60
+    back = {name: desk.store.knowledge.chunks_of(one.id) for name, one in added.items()}
+    for name, chunks in before.items():
+        assert [(one.start, one.end, one.page, one.index_text) for one in back[name]] == [
+            (one.start, one.end, one.page, one.index_text) for one in chunks
+        ]
+    with pytest.raises(ConfigError, match="chunk_chars is 9"):
+        await knowledge.reindex("docs", chunk_chars=9)
+
+
+async def test_other_lengths_while_documents_change(desk: Any) -> None:
+    """What changes while passages get another length is neither lost nor there twice."""
+    knowledge, other = desk.knowledge(), desk.knowledge()
+    for name in ("a.md", "b.md", "c.md"):
+        desk.paper(name, TEXT.replace("number", name))
+    await knowledge.add("docs", [desk.papers])
+
+    async def change() -> None:
+        await other.remove("docs", str(desk.papers / "a.md"))
+        desk.paper("b.md", TEXT.replace("number", "second"))
+        (added,) = await other.add("docs", [desk.papers / "b.md"])
+        assert added.outcome == "updated"
+
+    desk.embedder.before = change
+    await knowledge.reindex("docs", chunk_chars=400)
+    assert staged(desk) == 0
+    assert len(desk.index.texts()) == 2
+    desk.consistent()
+
+
+async def test_failed_parting(desk: Any) -> None:
+    """If it fails, the passages are as they were; what a killed process staged goes with them."""
+    knowledge = desk.knowledge()
+    (added,) = await knowledge.add("docs", [desk.paper("a.md", TEXT)])
+    before = await knowledge.show("docs")
+    chunks = desk.store.knowledge.chunks_of(added.document.id)
+    desk.embedder.failing = StoreError("away")
+    with pytest.raises(StoreError, match="away"):
+        await knowledge.reindex("docs", chunk_chars=400)
+    assert await knowledge.show("docs") == before
+    assert desk.store.knowledge.chunks_of(added.document.id) == chunks
+    assert staged(desk) == 0
+    desk.consistent()
+
+    left = [replace(chunk, id=f"left-{chunk.id}") for chunk in chunks]
+    desk.store.staging.put(before.index, "doc_gone", left)
+    assert staged(desk) == len(left)
+    desk.embedder.failing = None
+    await knowledge.reindex("docs")
+    assert staged(desk) == 0
+    desk.store.staging.put((await knowledge.show("docs")).index, "doc_gone", left)
+    await knowledge.drop("docs")
+    assert staged(desk) == 0
 
 
 async def test_failed_reindex(desk: Any) -> None:

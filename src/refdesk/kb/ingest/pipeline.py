@@ -210,7 +210,7 @@ class Pipeline:
         if collection.embedder_id not in (None, embedder.identity):
             raise other_embedder(collection, embedder.identity)
         document = replace(document, revision=f"rev_{secrets.token_hex(10)}", report=report)
-        chunks = _chunks(document, pieces)
+        chunks = chunks_from(document, pieces)
         await run(knowledge.leave, collection.index, document.revision, job=job.id)
         await self._make(collection, embedder)
         try:
@@ -308,7 +308,8 @@ def _same(old: Document | None, content_hash: str, job: Job) -> bool:
     )
 
 
-def _chunks(document: Document, pieces: Sequence[Piece]) -> list[Chunk]:
+def chunks_from(document: Document, pieces: Sequence[Piece]) -> list[Chunk]:
+    """Return the passages of a revision, of the parts of its text."""
     metadata = metadata_of(document)
     return [
         Chunk(

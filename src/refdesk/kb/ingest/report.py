@@ -29,6 +29,7 @@ def report_of(
         pages_without_text=parsed.blank_pages,
         skipped=tuple(skipped),
         parser=parsed.parser,
+        shape=parsed.shape,
         encoding=parsed.encoding,
         bytes=size,
         seconds=round(seconds, 3),
