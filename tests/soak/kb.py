@@ -24,12 +24,10 @@ import tempfile
 import threading
 import time
 from collections import Counter
-from collections.abc import Collection, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
-from urllib.parse import quote
 
 REFDESK = str(Path(sys.executable).with_name("refdesk"))
 LOOK = Path(__file__).with_name("look.py")
@@ -443,23 +441,6 @@ class Soak:
         return told
 
 
-@contextmanager
-def schema(url: str) -> Iterator[str]:
-    """Make a schema of its own in a PostgreSQL database; yields the URL that leads there."""
-    from sqlalchemy import create_engine, make_url, text
-
-    name = f"refdesk_soak_{secrets.token_hex(6)}"
-    engine = create_engine(make_url(url).set(drivername="postgresql+psycopg"))
-    with engine.begin() as connection:
-        connection.execute(text(f"CREATE SCHEMA {name}"))
-    try:
-        yield f"{url}{'&' if '?' in url else '?'}options={quote(f'-csearch_path={name}')}"
-    finally:
-        with engine.begin() as connection:
-            connection.execute(text(f"DROP SCHEMA {name} CASCADE"))
-        engine.dispose()
-
-
 def soak(soak: Soak, kills: int) -> None:
     """Do it all, and say on stderr how far it is."""
     soak.begin()
@@ -500,6 +481,9 @@ def main() -> int:
     began = time.monotonic()
     with tempfile.TemporaryDirectory(prefix="refdesk-soak-") as folder:
         if words.store and words.store.startswith("postgres"):
+            sys.path.insert(0, str(LOOK.parents[1]))
+            from postgres import schema
+
             with schema(words.store) as url:
                 it = Soak(Path(folder), store=url, seed=words.seed)
                 soak(it, words.kills)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import logging
 import os
-import secrets
 import shutil
 import threading
 from collections.abc import Iterator
@@ -13,16 +12,14 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
-from urllib.parse import quote
 
 import pytest
-from sqlalchemy import create_engine, make_url, text
 
+from postgres import answering, schema
 from refdesk.store import RequestRecord, SearchItem, SearchRecord, Store, StoreKey
 from refdesk.store.connection import Database
 from refdesk.store.tables import metadata
 
-POSTGRES = os.environ.get("REFDESK_TEST_POSTGRES", "postgresql+psycopg://root@127.0.0.1:5432/test")
 KEY = StoreKey(keys=(bytes(range(32)),))
 NOON = datetime(2026, 11, 30, 12, 0, tzinfo=UTC)
 
@@ -40,41 +37,16 @@ class Place:
         return Store.open(self.url, data_dir=self.data_dir, key=self.key, **options)
 
 
-def _admin() -> Any:
-    return create_engine(make_url(POSTGRES).set(drivername="postgresql+psycopg"))
-
-
 @pytest.fixture(scope="session")
 def postgres() -> str:
     """The URL of a PostgreSQL server that answers."""
-    engine = _admin()
-    try:
-        with engine.connect() as connection:
-            connection.execute(text("SELECT 1"))
-    except Exception as exc:
-        if os.environ.get("CI") == "true":
-            raise
-        pytest.skip(f"no PostgreSQL at {make_url(POSTGRES).host}: {type(exc).__name__}")
-    finally:
-        engine.dispose()
-    return POSTGRES
+    return answering()
 
 
 @contextmanager
 def _schema(postgres: str) -> Iterator[Place]:
-    schema = f"refdesk_test_{secrets.token_hex(6)}"
-    engine = _admin()
-    with engine.begin() as connection:
-        connection.execute(text(f"CREATE SCHEMA {schema}"))
-    mark = "&" if "?" in postgres else "?"
-    options = quote(f"-csearch_path={schema}")
-    url = f"{postgres}{mark}options={options}&application_name={schema}"
-    try:
+    with schema(postgres) as url:
         yield Place(url=url, data_dir=None)
-    finally:
-        with engine.begin() as connection:
-            connection.execute(text(f"DROP SCHEMA {schema} CASCADE"))
-        engine.dispose()
 
 
 @pytest.fixture

@@ -12,6 +12,7 @@ import msgspec
 import numpy as np
 import pytest
 
+from postgres import answering, schema
 from refdesk.errors import StoreError
 from refdesk.kb.collection import Collection, Knowledge
 from refdesk.kb.ingest import parse_child
@@ -100,12 +101,12 @@ class HereParser(Parser):
 class Desk:
     """Everything that tests of taking documents in need."""
 
-    def __init__(self, folder: Path, papers: Path) -> None:
+    def __init__(self, folder: Path, papers: Path, store: Store) -> None:
         self.folder = folder
         self.papers = papers
         self.index = Index()
         self.embedder = Embedder()
-        self.store = Store.open(f"sqlite:///{folder / 'refdesk.db'}", data_dir=folder, key=KEY)
+        self.store = store
         self.opened: list[Knowledge] = []
 
     def knowledge(self) -> Knowledge:
@@ -144,23 +145,38 @@ class Desk:
 
 
 @pytest.fixture(scope="session")
-def made_store(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def made_sqlite(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The file of an empty store."""
     path = tmp_path_factory.mktemp("made") / "refdesk.db"
     Store.open(f"sqlite:///{path}", key=KEY).close()
     return path
 
 
-@pytest.fixture
-def bare_desk(tmp_path: Path, made_store: Path) -> Iterator[Desk]:
-    """A desk without a collection."""
+@pytest.fixture(scope="session")
+def made_postgres() -> Iterator[str]:
+    """The URL of a store on PostgreSQL."""
+    with schema(answering()) as url:
+        Store.open(url, key=KEY).close()
+        yield url
+
+
+@pytest.fixture(params=["sqlite", "postgresql"])
+def bare_desk(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Desk]:
+    """A desk without a collection, on each of the two databases."""
     folder, written = tmp_path / "data", tmp_path / "papers"
     folder.mkdir(mode=0o700)
     written.mkdir()
-    shutil.copy(made_store, folder)
-    made = Desk(folder, written)
-    yield made
-    made.store.close()
+    if request.param == "sqlite":
+        shutil.copy(request.getfixturevalue("made_sqlite"), folder)
+        store = Store.open(f"sqlite:///{folder / 'refdesk.db'}", data_dir=folder, key=KEY)
+    else:
+        store = Store.open(request.getfixturevalue("made_postgres"), key=KEY)
+        for collection in store.knowledge.collections():
+            store.knowledge.drop(collection.name)
+        for left in store.knowledge.leftovers():
+            store.knowledge.strike(left)
+    yield Desk(folder, written, store)
+    store.close()
 
 
 @pytest.fixture
