@@ -9,6 +9,7 @@ Every error that Refdesk raises on purpose.
     . EngineTimeout        the engine, or the whole search, ran out of time
     . SearchShed           the limiter was full and the queue time ran out, or memory is short
   - EmbedderError          no vectors could be made of a text
+  - IngestError            the machines that were to take documents in are away, or failed
   - DelegateError          an assistant or MCP tool that was to do a step did not
   - WireError              a client sent a body that its wire does not allow
   - UpstreamError          the model endpoint could not be reached, or its answer was cut
@@ -141,6 +142,10 @@ class SearchShed(SearchError):
 
 class EmbedderError(RefdeskError):
     """No vectors could be made of a text.  The message says why, and what to do."""
+
+
+class IngestError(RefdeskError):
+    """The machines that were to read documents cannot be used; it says nothing of a document."""
 
 
 class DelegateError(RefdeskError):

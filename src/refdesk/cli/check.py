@@ -70,6 +70,7 @@ def examine_all(
     known = {fault.path for fault in faults}
     faults += [fault for fault in _plugin_faults(draft) if fault.path not in known]
     faults += _library_faults(draft, env)
+    faults += _ingest_faults(draft)
     return draft, in_order(faults)
 
 
@@ -197,6 +198,16 @@ def _library_faults(draft: Draft, env: Mapping[str, str]) -> Iterator[Fault]:
         provider_engine(config, provider, env)
     except BadProvider as exc:
         yield draft.fault(("search", "web", exc.key), str(exc))
+
+
+def _ingest_faults(draft: Draft) -> Iterator[Fault]:
+    """Yield what lacks for taking documents in on a cluster."""
+    if draft.config is None or draft.config.ingest.ray is None:
+        return
+    from refdesk.kb.ingest.ray import NOT_INSTALLED, is_installed
+
+    if not is_installed():
+        yield draft.fault(("ingest", "ray"), NOT_INSTALLED)
 
 
 def _provider_faults(draft: Draft, name: str, provider: str) -> Iterator[Fault]:

@@ -107,6 +107,14 @@ def add(
         typer.Option(help="The file name of standard input: notes.md.", show_default="stdin.txt"),
     ] = None,
     metadata: MetadataOption = None,
+    ray: Annotated[
+        str | None,
+        typer.Option(
+            metavar="ADDRESS",
+            help="Read and embed on a Ray cluster: auto, host:6379, ray://host:10001, or local.",
+            show_default="ingest.ray",
+        ),
+    ] = None,
     config: ConfigOption = None,
     json: JsonOption = False,
 ) -> None:
@@ -147,7 +155,7 @@ def add(
                 added += await knowledge.add(where, paths, metadata=values, progress=tell)
         return added
 
-    added = _run(config, work)
+    added = _run(config, work, {"ingest.ray": ray})
     if not json:
         _tell_added(added, where)
     if any(each.outcome in _BAD for each in added):
@@ -378,14 +386,16 @@ def report(
 # What commands share
 
 
-def _run(given: Path | None, work: Callable[[Knowledge], Awaitable[T]]) -> T:
+def _run(
+    given: Path | None,
+    work: Callable[[Knowledge], Awaitable[T]],
+    flags: Mapping[str, Any] | None = None,
+) -> T:
     """Open what the configuration says, do the work, and close it."""
     from refdesk.cli.check import read_checked
     from refdesk.telemetry import logs
 
-    loaded = read_checked(config_path(given))
-    for warning in loaded.warnings:
-        say(f"note: {warning}")
+    loaded = read_checked(config_path(given), flags)
     logs.set_up(level="ERROR")
 
     async def run() -> T:

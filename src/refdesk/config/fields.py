@@ -120,6 +120,14 @@ def _printable(value: Any) -> Any:
     return value
 
 
+def _ray_address(value: Any) -> Any:
+    if isinstance(value, str) and not re.fullmatch(
+        r"auto|local|(ray://)?([\w.-]+|\[[0-9A-Fa-f:.]+\]):\d{1,5}", value
+    ):
+        raise ValueError("should be auto, local, host:6379 or ray://host:10001")
+    return value
+
+
 def _timezone(value: Any) -> Any:
     # The zone itself is looked up where it is used: a slim system may lack the tables.
     if isinstance(value, str) and not re.fullmatch(
@@ -139,6 +147,7 @@ WebUrl = Annotated[str, BeforeValidator(_web_url)]
 BaseUrl = Annotated[str, BeforeValidator(_base_url)]
 """An address that paths are appended to; it comes without a slash at its end."""
 Secret = Annotated[SecretStr, BeforeValidator(_printable)]
+RayAddress = Annotated[str, BeforeValidator(_ray_address)]
 Zone = Annotated[str, BeforeValidator(_timezone)]
 Listed = BeforeValidator(_listed, json_schema_input_type=str | tuple[str, ...])
 """A string is a list of one."""

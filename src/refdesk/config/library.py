@@ -12,6 +12,7 @@ from refdesk.config.fields import (
     Listed,
     OpenSection,
     Positive,
+    RayAddress,
     Secret,
     Section,
     Share,
@@ -191,6 +192,18 @@ class CollectionEntry(Section):
         default=1000, ge=50, description="How long a chunk is, in characters."
     )
     permission: Any = Field(default=None, description="Who may read it; unset: everyone.")
+
+
+class IngestSection(Section):
+    """Where documents are read and embedded."""
+
+    ray: RayAddress | None = Field(
+        default=None,
+        description=(
+            "A Ray cluster: `auto`, `host:6379` or `ray://host:10001`; `local` starts one on this "
+            "machine.  Unset: this process, and those it starts."
+        ),
+    )
 
 
 class ModelPermission(Section):

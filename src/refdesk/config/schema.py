@@ -32,6 +32,7 @@ from refdesk.config.fields import (
 from refdesk.config.library import (
     CollectionEntry,
     DatabaseEntry,
+    IngestSection,
     LibrarySection,
     McpServerEntry,
     UsesSection,
@@ -284,6 +285,9 @@ class Config(Section):
             "Where the vectors of all collections are kept: `lance`, in `data_dir`, or a mapping "
             "such as `{type: milvus, url, token}`."
         ),
+    )
+    ingest: IngestSection = Field(
+        default=IngestSection(), description="Where documents are read and embedded."
     )
     databases: dict[Text, DatabaseEntry] = Field(
         default_factory=dict, description="Databases by name."

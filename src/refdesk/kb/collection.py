@@ -23,6 +23,7 @@ from refdesk.kb.ingest.jobs import OnProgress, Progress, Runner
 from refdesk.kb.ingest.parse import ParseLimits, Parser
 from refdesk.kb.ingest.pipeline import Added, Pipeline, other_embedder
 from refdesk.kb.ingest.sources import key_of, sources_of, upload_key
+from refdesk.kb.ingest.work import Here, Work
 from refdesk.kb.ports import ChunkIndex, PassageEmbedder
 from refdesk.kb.reindex import rebuild
 from refdesk.kb.remembered import refuse_secrets, without_secrets
@@ -51,6 +52,7 @@ class Knowledge:
         fetcher: Gets pages of the web; without it URLs are refused.
         limits: What reading one document may cost.
         parser: Reads documents; one with those limits if None.
+        work: Does what costs in place of this machine, with limits of its own.
     """
 
     def __init__(
@@ -63,13 +65,14 @@ class Knowledge:
         fetcher: Fetcher | None = None,
         limits: ParseLimits | None = None,
         parser: Parser | None = None,
+        work: Work | None = None,
     ) -> None:
         self.store = store
         self.index = index
         self.embedder_for = embedder_for
         self._folder = data_dir / "incoming"
-        self._parser = parser or Parser(limits)
-        self._pipeline = Pipeline(store, index, self._parser, fetcher=fetcher, folder=self._folder)
+        self._work = work or Here(parser or Parser(limits))
+        self._pipeline = Pipeline(store, index, self._work, fetcher=fetcher, folder=self._folder)
         self._runner = Runner(store, self._pipeline, folder=self._folder)
 
     async def __aenter__(self) -> Knowledge:
@@ -229,6 +232,10 @@ class Knowledge:
         jobs = await self.store.run(self.store.jobs.open, name)
         await asyncio.to_thread(self._forget_files, {job.upload for job in jobs})
         wanted = [job for job in jobs if job.key != _REINDEX_KEY]
+        if self.store.shared:
+            # A file of another machine is not gone: whoever has it will do it.
+            here = await asyncio.to_thread(lambda: [self._is_here(job) for job in wanted])
+            wanted = [job for job, found in zip(wanted, here, strict=True) if found]
         # Half an index is of no use to anybody: the old one serves, and this one is swept.
         await self._give_up(job for job in jobs if job.key == _REINDEX_KEY and job.owner)
         done = await self._runner.resume(wanted, self._open, progress)
@@ -291,9 +298,9 @@ class Knowledge:
         return await self.store.run(self.store.knowledge.text, document_id, start, end)
 
     async def aclose(self) -> None:
-        """End the processes that read documents."""
+        """End what was started for taking documents in."""
         await self._runner.aclose()
-        await self._parser.aclose()
+        await self._work.aclose()
 
     async def _open(self, name: str) -> tuple[Collection, PassageEmbedder]:
         """Return a collection, which remembers its embedder from now on, and that embedder."""
@@ -320,8 +327,18 @@ class Knowledge:
     async def _give_up(self, jobs: Iterable[Job]) -> None:
         """End jobs undone, but for those whose owner is alive."""
         for job in jobs:
-            if (claimed := await self._runner.claim(job)) is not None:
-                await self._runner.end(claimed)
+            if (claimed := await self._runner.claim(job)) is None:
+                continue
+            if job.key == _REINDEX_KEY:
+                with suppress(StoreError):  # it is gone, and so is what was staged
+                    index = (await self.show(job.collection)).index
+                    await self.store.run(self.store.staging.discard, index)
+            await self._runner.end(claimed)
+
+    def _is_here(self, job: Job) -> bool:
+        if job.upload is not None:
+            return (self._folder / job.upload).exists()
+        return job.kind != "path" or Path(job.key).exists()
 
     def _forget_files(self, wanted: set[str | None]) -> None:
         """Delete files that belong to no job and were left by a process that died."""

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from refdesk.kb.collection import Knowledge
     from refdesk.kb.embedders import Embedder
     from refdesk.kb.handler import Asker, KnowledgeHandler
+    from refdesk.kb.ingest.work import Work
     from refdesk.kb.vectors import VectorStore
 
 FOLDER: Final = "kb"
@@ -118,6 +119,7 @@ class KnowledgeBase:
             self._embedder,
             data_dir=folder,
             fetcher=self._fetcher,
+            work=_work(self._config),
             builder=GraphBuilder(self._store, self._extractor),
             configured=self._configured,
         )
@@ -174,6 +176,15 @@ def _load() -> None:
     """Import what takes long, for a thread."""
     import refdesk.kb.gathering
     import refdesk.kb.handler  # noqa: F401
+
+
+def _work(config: Config) -> Work | None:
+    """Return who takes documents in, where that is not this machine."""
+    if config.ingest.ray is None:
+        return None
+    from refdesk.kb.ingest.ray import OnRay
+
+    return OnRay(config.ingest.ray)
 
 
 def make_vectors(config: Config, folder: Path) -> VectorStore:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from typing import Any, Final, Protocol
+from typing import Any, ClassVar, Final, Protocol
 
 import numpy as np
 from pydantic import BaseModel, ConfigDict, ValidationError
@@ -52,6 +52,12 @@ class Embedder(ABC):
 
     floor: float = 0.0
     """The cosine of a question and a passage that have nothing in common."""
+
+    computes: ClassVar[bool] = False
+    """Whether it makes vectors by itself, of its options alone, which hold no key.
+
+    One that does may be made again in a process on another machine; others stay where they are.
+    """
 
     def __init__(self, options: Options, *, fetcher: Fetcher | None = None) -> None:
         self.options = options

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
+import os
 from collections.abc import Sequence
 from functools import cache
 from importlib.resources import files
@@ -39,6 +40,7 @@ class MiniLm(Embedder):
     """Runs the model in this process, in a thread beside the event loop."""
 
     languages = frozenset({"en"})
+    computes = True
 
     @property
     def identity(self) -> str:
@@ -104,6 +106,9 @@ def _model() -> tuple[Any, Any]:
     settings.log_severity_level = 3
     # A thread that has nothing to do had better sleep than wait in a loop: others share the cores.
     settings.add_session_config_entry("session.intra_op.allow_spinning", "0")
+    # Where a scheduler has given this process so many processors, it takes no more.
+    if (given := os.environ.get("OMP_NUM_THREADS", "")).isdigit():
+        settings.intra_op_num_threads = int(given)
     session = onnxruntime.InferenceSession(data, settings, providers=["CPUExecutionProvider"])
     return tokenizer, session
 

@@ -28,8 +28,6 @@ from refdesk.store import Store
 from refdesk.store.passages import Collection, Job
 
 LEASE_S: Final = 60.0
-WORKERS: Final = 3
-"""While one document is embedded, others are read and written."""
 _POLL_S: Final = 0.1
 
 
@@ -70,7 +68,6 @@ class Runner:
         pipeline: Does one.
         folder: Where uploads wait.
         lease_s: How long a claim lasts without a sign of life.
-        workers: How many documents are worked on at once.
     """
 
     def __init__(
@@ -80,13 +77,11 @@ class Runner:
         *,
         folder: Path,
         lease_s: float = LEASE_S,
-        workers: int = WORKERS,
     ) -> None:
         self._store = store
         self._pipeline = pipeline
         self._folder = folder
         self._lease_s = lease_s
-        self._workers = workers
         self.owner = owner_here()
         self._mine: set[str] = set()
         self._keeper: asyncio.Task[None] | None = None
@@ -277,8 +272,9 @@ class Runner:
                     ),
                 )
 
+        at_once = await self._pipeline.ready()
         async with asyncio.TaskGroup() as group:
-            for _ in range(min(self._workers, len(things))):
+            for _ in range(min(at_once, len(things))):
                 group.create_task(worker())
         return [results[at] for at in range(len(things))]
 

@@ -128,12 +128,7 @@ class Parser:
             Refused: It cannot be read, must not be, or has no text.
         """
         limits = self.limits
-        try:
-            size = (await asyncio.to_thread(path.stat)).st_size
-        except OSError as exc:
-            raise Refused(f"it cannot be opened ({exc.strerror})") from None
-        if size > limits.bytes:
-            raise Refused(f"it has {size} bytes, and {limits.bytes} are allowed: split it")
+        await asyncio.to_thread(check_size, path, limits)
         child = self._idle.pop() if self._idle else await self._start()
         keep = False
         try:
@@ -176,6 +171,16 @@ class Parser:
             start_new_session=True,
         )
         return _Child(process)
+
+
+def check_size(path: Path, limits: ParseLimits) -> None:
+    """Raise Refused of a file that is too large, or cannot be looked at."""
+    try:
+        size = path.stat().st_size
+    except OSError as exc:
+        raise Refused(f"it cannot be opened ({exc.strerror})") from None
+    if size > limits.bytes:
+        raise Refused(f"it has {size} bytes, and {limits.bytes} are allowed: split it")
 
 
 class _Child:

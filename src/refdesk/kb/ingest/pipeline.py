@@ -19,10 +19,11 @@ from typing import Final, Literal
 
 from refdesk.errors import ConfigError, EngineError, RefdeskError, StoreError
 from refdesk.fetch import Fetcher
-from refdesk.kb.ingest.chunk import Piece, parted
-from refdesk.kb.ingest.parse import Parsed, Parser, Refused
+from refdesk.kb.ingest.chunk import Piece
+from refdesk.kb.ingest.parse import Refused
 from refdesk.kb.ingest.report import report_of, report_of_refusal
 from refdesk.kb.ingest.sources import fetched, name_of
+from refdesk.kb.ingest.work import Work
 from refdesk.kb.ports import ChunkIndex, PassageEmbedder
 from refdesk.store import Store
 from refdesk.store.knowledge import Leftover, metadata_of
@@ -30,7 +31,6 @@ from refdesk.store.passages import Chunk, Collection, Document, DocumentReport, 
 
 Outcome = Literal["added", "updated", "unchanged", "failed", "empty", "skipped"]
 
-EMBED_BATCH: Final = 32
 ADD_BATCH: Final = 1024
 """How many chunks wait in memory for being added together."""
 SETTLE_EVERY: Final = 256
@@ -58,7 +58,7 @@ class Pipeline:
     Args:
         store: Keeps documents and chunks.
         index: Keeps vectors.
-        parser: Reads documents.
+        work: Reads documents and makes vectors.
         fetcher: Gets pages of the web; without it URLs are refused.
         folder: Where bytes lie while they are worked on, under names of our own.
     """
@@ -67,17 +67,16 @@ class Pipeline:
         self,
         store: Store,
         index: ChunkIndex,
-        parser: Parser,
+        work: Work,
         *,
         fetcher: Fetcher | None,
         folder: Path,
     ) -> None:
         self._store = store
         self._index = index
-        self._parser = parser
+        self._work = work
         self._fetcher = fetcher
         self._folder = folder
-        self._embedding = asyncio.Lock()
         self._writing = asyncio.Lock()
         self._added = 0
         self._made: set[str] = set()
@@ -96,24 +95,25 @@ class Pipeline:
         try:
             if path is None:
                 path = owned = await self._bytes_of(job)
-            return await self._from_file(job, collection, embedder, path, began)
+            async with self._work.room(await asyncio.to_thread(_size, path)):
+                return await self._from_file(job, collection, embedder, path, began)
         except Refused as refused:
             return await self._refuse(job, collection, refused, 0, began)
         finally:
             if owned is not None:
                 await asyncio.to_thread(owned.unlink, missing_ok=True)
 
+    async def ready(self) -> int:
+        """Get ready to work, and return on how many documents at once; see `Work.ready`."""
+        return await self._work.ready()
+
     async def embed(self, index: str, embedder: PassageEmbedder, chunks: Sequence[Chunk]) -> None:
-        """Add chunks with their vectors to an index; one document at a time is embedded."""
+        """Add chunks with their vectors to an index."""
         for start in range(0, len(chunks), ADD_BATCH):
             part = chunks[start : start + ADD_BATCH]
-            vectors = []
-            for at in range(0, len(part), EMBED_BATCH):
-                texts = [chunk.index_text for chunk in part[at : at + EMBED_BATCH]]
-                async with self._embedding:
-                    vectors.append(await embedder.passages(texts))
+            vectors = await self._work.passages(embedder, [chunk.index_text for chunk in part])
             async with self._writing:
-                await self._index.add(index, part, _joined(vectors))
+                await self._index.add(index, part, vectors)
                 self._added += 1
                 if self._added % SETTLE_EVERY == 0:
                     await self._index.settle(index)
@@ -154,7 +154,7 @@ class Pipeline:
     ) -> Added:
         run, knowledge = self._store.run, self._store.knowledge
         try:
-            size, content_hash = await asyncio.to_thread(_hash, path, self._parser.limits.bytes)
+            size, content_hash = await asyncio.to_thread(_hash, path, self._work.limits.bytes)
         except OSError as exc:
             raise Refused(f"it cannot be opened ({exc.strerror})") from None
         old = await run(knowledge.document, job.collection, job.key)
@@ -162,11 +162,12 @@ class Pipeline:
             await run(self._store.jobs.done, job.id, job.owner or "")
             return Added(key=job.key, outcome="unchanged", document=old)
         try:
-            parsed = await self._parser.read(path, name_of(job.key, job.kind))
+            parsed, pieces = await self._work.read(
+                path, name_of(job.key, job.kind), chars=collection.chunk_chars
+            )
         except Refused as refused:
             refused.content_hash = refused.content_hash or content_hash
             return await self._refuse(job, collection, refused, size, began)
-        pieces = await asyncio.to_thread(_part, parsed, collection.chunk_chars)
         if not pieces:
             nothing = Refused("there is no text in it", status="empty", mime=parsed.mime)
             nothing.content_hash = parsed.content_hash
@@ -330,20 +331,16 @@ def chunks_from(document: Document, pieces: Sequence[Piece]) -> list[Chunk]:
     ]
 
 
-def _part(parsed: Parsed, chars: int) -> list[Piece]:
-    return parted(parsed.text, shape=parsed.shape, chars=chars, pages=parsed.pages)
-
-
 def _first_heading(pieces: Sequence[Piece]) -> str:
     return next((piece.heading[0] for piece in pieces[:5] if piece.heading), "")
 
 
-def _joined(vectors: Sequence[object]) -> object:
-    if len(vectors) == 1:
-        return vectors[0]
-    import numpy as np
-
-    return np.concatenate(vectors)  # type: ignore[arg-type]
+def _size(path: Path) -> int:
+    """Return the size of a file; 0 of one that cannot be read, which is told later."""
+    try:
+        return path.stat().st_size
+    except OSError:
+        return 0
 
 
 def _hash(path: Path, limit: int) -> tuple[int, str]:
