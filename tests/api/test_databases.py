@@ -188,6 +188,17 @@ async def test_a_refused_question_blocks_nothing(desk: Desk) -> None:
     assert answer.headers["x-refdesk-search"].startswith("degraded")
 
 
+async def test_other_sites_pages(opened: OpenDesk, tmp_path: Path) -> None:
+    """Without a key, no web page of another site reads rows, whatever name it gives this server."""
+    url = await asyncio.to_thread(_made, tmp_path)
+    async with opened(databases={"shop": {"url": url}}) as desk:
+        path = "/api/v1/databases/shop/ask"
+        assert (await desk.post(path, {"query": "products"})).status_code == 200
+        for name, value in (("origin", "https://evil.example"), ("host", "evil.example")):
+            refused = await desk.post(path, {"query": "products"}, **{name: value})
+            assert (refused.status_code, "items" in refused.json()) == (403, False)
+
+
 async def test_a_reload_takes_databases_in(opened: OpenDesk, tmp_path: Path) -> None:
     """A database that a new configuration names can be asked at once."""
     url = await asyncio.to_thread(_made, tmp_path)

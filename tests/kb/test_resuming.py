@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import socket
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -12,12 +13,14 @@ from typing import Any
 import lancedb  # noqa: F401 - loaded here, where nothing waits for it
 import onnxruntime  # noqa: F401
 import pytest
+from sqlalchemy import select
 
 from desk import open_desk
 from refdesk.kb.ingest.jobs import is_dead, owner_here
 from refdesk.kb.resuming import take_over
 from refdesk.store import Store
-from refdesk.store.passages import Collection
+from refdesk.store.passages import Chunk, Collection
+from refdesk.store.tables import kb_chunks
 
 KILLED = """
 import sys
@@ -93,6 +96,26 @@ async def test_nothing_to_do(store: Store) -> None:
     await take_over(store, never)
     store.jobs.put("docs", " reindex", kind="path")
     await take_over(store, never)
+
+
+async def test_half_an_index(url: str, tmp_path: Path) -> None:
+    """What a killed process had built of a new index goes, with the passages it had staged."""
+    dead = f"{socket.gethostname()}/1/2/3"
+    assert is_dead(dead)
+    with Store.open(url) as store:
+        index = store.knowledge.collection("docs").index
+        store.jobs.put("docs", " reindex", kind="path", owner=dead, lease_s=3600)
+        chunk = Chunk(
+            id="rev-0", document_id="doc", revision="rev", collection="docs", ordinal=0, text="x"
+        )
+        store.staging.put(index, "doc", [chunk])
+    async with open_desk(tmp_path) as desk:
+        (task,) = [each for each in asyncio.all_tasks() if each.get_name() == "take over"]
+        async with asyncio.timeout(50):
+            await task
+        assert desk.store.jobs.open() == []
+        with desk.store._database.read() as connection:
+            assert connection.execute(select(kb_chunks.c.id)).all() == []
 
 
 async def test_others_are_waited_for(store: Store) -> None:

@@ -232,7 +232,7 @@ class Knowledge:
         jobs = await self.store.run(self.store.jobs.open, name)
         await asyncio.to_thread(self._forget_files, {job.upload for job in jobs})
         wanted = [job for job in jobs if job.key != _REINDEX_KEY]
-        if self.store.shared:
+        if not self.store.embedded:
             # A file of another machine is not gone: whoever has it will do it.
             here = await asyncio.to_thread(lambda: [self._is_here(job) for job in wanted])
             wanted = [job for job, found in zip(wanted, here, strict=True) if found]

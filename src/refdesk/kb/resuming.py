@@ -48,12 +48,12 @@ async def take_over(
     """
     tried: set[str] = set()
     try:
-        while waiting := [job for job in await _documents(store) if job.id not in tried]:
+        while waiting := [job for job in await _jobs(store) if job.id not in tried]:
             free = [job.id for job in waiting if _is_free(job)]
             if not free:
                 await sleep(_LOOK_AGAIN_S)
                 continue
-            _log.info("documents that were left undone are taken in", documents=len(free))
+            _log.info("what was left undone of collections is taken over", jobs=len(free))
             tried.update(free)
             _tell(await (await knowledge()).resume())
     except RefdeskError as exc:
@@ -62,10 +62,11 @@ async def take_over(
         _log.exception("documents that were left undone stay so")
 
 
-async def _documents(store: Store) -> list[Job]:
+async def _jobs(store: Store) -> list[Job]:
     jobs: list[Job] = await store.run(store.jobs.open)
-    # No document's key begins with a space; such a job is one of a whole collection.
-    return [job for job in jobs if not job.key.startswith(" ")]
+    # A document's key begins with no space: such a job is one of a whole collection, of which there
+    # is something to clear up only if somebody began.
+    return [job for job in jobs if job.owner is not None or not job.key.startswith(" ")]
 
 
 def _is_free(job: Job) -> bool:

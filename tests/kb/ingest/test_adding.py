@@ -13,6 +13,7 @@ from refdesk.errors import ConfigError, StoreError
 from refdesk.kb.collection import Knowledge, Progress
 from refdesk.kb.ingest import jobs as job_module
 from refdesk.kb.ingest.jobs import is_dead, owner_here
+from refdesk.store import Store
 from refdesk.store.passages import Collection
 
 TEXT = "# Title\n\n" + "\n\n".join(f"Paragraph number {at} has some words." for at in range(6))
@@ -386,3 +387,19 @@ async def test_collection_that_goes_meanwhile(desk: Any) -> None:
     assert desk.index.texts() == []
     await other.create(Collection(name="docs"))
     desk.consistent()
+
+
+async def test_files_of_another_machine(desk: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """With a store that machines share, a file that is not here is left to the one that has it."""
+    desk.store.jobs.put("docs", "/elsewhere/a.md", kind="path")
+    desk.store.jobs.put("docs", "b.md", kind="upload", upload="upload-elsewhere")
+    here = desk.paper("c.md", "All is well.")
+    desk.store.jobs.put("docs", str(here), kind="path")
+    monkeypatch.setattr(Store, "embedded", False)
+    (done,) = await desk.knowledge().resume()
+    assert (done.key, done.outcome) == (str(here), "added")
+    assert {job.key for job in desk.store.jobs.open()} == {"/elsewhere/a.md", "b.md"}
+    monkeypatch.setattr(Store, "embedded", True)
+    done = await desk.knowledge().resume()
+    assert {one.outcome for one in done} == {"failed"}
+    assert desk.store.jobs.open() == []
