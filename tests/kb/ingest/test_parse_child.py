@@ -43,6 +43,27 @@ def test_encoding_is_found(text: str, encoding: str) -> None:
     assert decoded(text.encode(encoding)) == (text, encoding, 0)
 
 
+def test_few_words_often() -> None:
+    """A Chinese table of the same few words, all of them in the Korean range too, is Chinese."""
+    table = "产品,价格\n" + "苹果,3\n" * 80
+    assert decoded(table.encode("gbk")) == (table, "gb18030", 0)
+
+
+def test_utf8_with_bad_bytes() -> None:
+    """UTF-8 that was cut off, or has bad bytes, stays UTF-8; what is lost is counted and noted."""
+    text = "今天天气很好。" * 10
+    assert decoded(text.encode()[:-1]) == (text[:-1] + "\ufffd", "utf-8", 1)
+    found = read(b"\xff" + text.encode(), "a.txt")
+    assert (found["text"][1:], found["encoding"]) == (text, "utf-8")
+    assert found["notes"] == ["1 characters could not be decoded as utf-8"]
+
+
+def test_garbled_is_no_text() -> None:
+    """Bytes with control characters among them are no text in any encoding."""
+    with pytest.raises(Refusal, match="it is no text"):
+        read(bytes(range(1, 256)) * 10, "a.csv")
+
+
 def test_line_ends_and_nul() -> None:
     """Line ends become one character, a byte order mark goes, and nothing else is rewritten."""
     assert decoded(b"\xef\xbb\xbfa\r\nb\rc\n  d \t")[0] == "a\nb\nc\n  d \t"

@@ -31,6 +31,8 @@ MAX_UNPACKED = 512 * 1024 * 1024
 _RATIO_FROM = 10 * 1024 * 1024
 _SAMPLE = 262_144
 _TOO_MUCH = "it needs more memory than is allowed: split it"
+_NO_TEXT = "it is no text, and its format is not known: save it as PDF, DOCX or text"
+_CONTROLS = bytes({*range(32), 127} - set(b"\t\n\r\f\x1b"))
 _MOST_LOST = 0.25
 """Of a document of which more cannot be told, what can be told is no text either."""
 
@@ -148,7 +150,9 @@ def _damaged(data: bytes, mime: str) -> list[str]:
     from xml.parsers import expat
 
     def harm(*_: Any) -> None:
-        raise Refusal("it defines entities, which only documents made to do harm do")
+        raise Refusal(
+            "it defines entities, which only documents made to do harm do: save it anew, or as PDF"
+        )
 
     found: list[str] = []
     archive = zipfile.ZipFile(io.BytesIO(data))
@@ -192,17 +196,27 @@ def _encoding_of(data: bytes) -> str:
         if b"\0" not in data[:_SAMPLE]:
             return "utf-8-sig"
     except UnicodeDecodeError:
-        pass
+        if b"\0" not in data[:_SAMPLE] and _nearly_utf8(data):
+            return "utf-8"
     sample = data[:_SAMPLE]
     if b"\0" in sample:
         even, odd = sample[::2].count(0), sample[1::2].count(0)
         if max(even, odd) > 0.2 * len(sample) and min(even, odd) < 0.02 * len(sample) + 1:
             return "utf-16-le" if odd > even else "utf-16-be"
-        raise Refusal("it is no text, and its format is not known: save it as PDF, DOCX or text")
+        raise Refusal(_NO_TEXT)
+    if len(sample.translate(None, _CONTROLS)) < 0.99 * len(sample):
+        raise Refusal(_NO_TEXT)
     best = max(_CANDIDATES, key=lambda name: _plausible(sample, name))
     if _plausible(sample, best) <= 0:
         raise Refusal("its encoding was not recognised: save it as UTF-8 and add it again")
     return best
+
+
+def _nearly_utf8(data: bytes) -> bool:
+    """Whether it is UTF-8, cut off or with a few bad bytes: by chance nothing looks like it."""
+    text = data.decode("utf-8", "replace")
+    lost = text.count("\ufffd")
+    return sum(char >= "\x80" for char in text) - lost >= 10 * lost
 
 
 # Those that come first win a tie.
@@ -221,9 +235,9 @@ def _plausible(sample: bytes, encoding: str) -> float:
     foreign = [(at, char) for at, char in enumerate(text) if char >= "\x80"]
     if not foreign:
         return 0.0
-    hangul = sum("\uac00" <= char <= "\ud7a3" for _, char in foreign)
-    # Korean has next to no Chinese characters, and a short Chinese text may look like Korean.
-    if encoding == "euc_kr" and (hangul < 20 or hangul < 0.95 * len(foreign)):
+    hangul = [char for _, char in foreign if "\uac00" <= char <= "\ud7a3"]
+    # Korean has next to no Chinese characters, and few Chinese words may look like Korean.
+    if encoding == "euc_kr" and (len(set(hangul)) < 20 or len(hangul) < 0.95 * len(foreign)):
         return -1.0
     total = 0.0
     for at, char in foreign:
