@@ -13,11 +13,13 @@ if TYPE_CHECKING:
     from rich.progress import Progress as RichProgress
     from rich.progress import TaskID
 
-    from refdesk.kb.collection import Progress
+    from refdesk.kb.collection import Added, Progress
     from refdesk.store.passages import Document, DocumentReport
 
 _EVERY: Final = 100
 """Where there is no terminal, a line after so many documents."""
+BAD: Final = frozenset({"failed", "empty"})
+"""Outcomes that make a command fail."""
 
 
 class Bar:
@@ -142,3 +144,21 @@ def _ranges(pages: Sequence[int]) -> str:
         else:
             runs.append([page])
     return ", ".join("-".join(map(str, run)) for run in runs)
+
+
+def tell_added(added: Sequence[Added], collection: str) -> None:
+    """Print what was not taken in and why, and count the rest."""
+    from collections import Counter
+
+    from refdesk.cli._table import printable
+
+    for each in added:
+        if each.outcome in BAD or each.outcome == "skipped":
+            print(printable(f"{each.outcome}: {each.key}: {each.reason or 'no reason given'}"))
+    counts = Counter(each.outcome for each in added)
+    told = ", ".join(
+        f"{counts[outcome]} {outcome}"
+        for outcome in ("added", "updated", "unchanged", "empty", "failed", "skipped")
+        if counts[outcome]
+    )
+    say(f"{collection}: {told or 'nothing to add'}")

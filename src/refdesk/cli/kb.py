@@ -4,21 +4,32 @@ from __future__ import annotations
 
 import asyncio
 import sys
-from collections.abc import Awaitable, Callable, Mapping, Sequence
-from contextlib import AsyncExitStack, nullcontext
-from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Final, TypeVar
+from collections.abc import Sequence
+from contextlib import nullcontext
+from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 
-from refdesk.cli.options import ConfigOption, IdentityOption, JsonOption, config_path, read_identity
-from refdesk.cli.output import FAILURE, JsonList, out, print_json, say
+from refdesk.cli._collections import (
+    CollectionOption,
+    EmbedderOption,
+    MetadataOption,
+    NameArgument,
+    named,
+    needed,
+    read_embedder,
+    read_json,
+    read_object,
+    run,
+    search_once,
+)
+from refdesk.cli._ingesting import BAD, Bar, print_report, tell_added
+from refdesk.cli.options import ConfigOption, IdentityOption, JsonOption, read_identity
+from refdesk.cli.output import FAILURE, JsonList, print_json, say
 
 if TYPE_CHECKING:
-    from refdesk.config import Config
     from refdesk.kb.collection import Added, Knowledge, Progress
     from refdesk.store.passages import Collection, Document
-    from refdesk.types import ResultItem, SearchResult
 
 app = typer.Typer(
     add_completion=False,
@@ -26,33 +37,8 @@ app = typer.Typer(
     help="Put documents into collections, and find passages in them.",
 )
 
-T = TypeVar("T")
-
 STDIN: Final = "-"
 _MOST: Final = 100
-_SNIPPET_CHARS: Final = 300
-_BAD: Final = frozenset({"failed", "empty"})
-
-CollectionOption = Annotated[
-    str | None, typer.Option("--collection", help="The collection.", show_default=False)
-]
-NameArgument = Annotated[
-    str | None, typer.Argument(metavar="[NAME]", help="The collection.", show_default=False)
-]
-EmbedderOption = Annotated[
-    str | None,
-    typer.Option(
-        help='minilm, e5, or JSON: {"type": "openai", "base_url": …, "model": …, '
-        '"api_key_env": "NAME"}, the variable that holds the key.',
-        show_default=False,
-    ),
-]
-MetadataOption = Annotated[
-    str | None,
-    typer.Option(
-        help='Values that searches can filter by, as JSON: {"team": "sales"}.', show_default=False
-    ),
-]
 
 
 @app.command()
@@ -74,14 +60,14 @@ def create(
     from refdesk.store.passages import Collection
 
     made = Collection(
-        name=_named(name),
-        embedder=_embedder(embedder) or {"type": "minilm"},
+        name=named(name),
+        embedder=read_embedder(embedder) or {"type": "minilm"},
         language=language,
         graph=graph,
         chunk_chars=chunk_chars,
-        permission=_json(permission, "--permission") if permission is not None else None,
+        permission=read_json(permission, "--permission") if permission is not None else None,
     )
-    shown = _run(config, lambda knowledge: knowledge.create(made))
+    shown = run(config, lambda knowledge: knowledge.create(made))
     if json:
         print_json(_collection(shown))
     else:
@@ -124,13 +110,12 @@ def add(
     With --json each is a line of the array, written as soon as it is in the store for good.
     Exit status 1 if any document could not be read, or has no text.
     """
-    where = _needed(collection)
-    values = _object(metadata, "--metadata")
+    where = needed(collection)
+    values = read_object(metadata, "--metadata")
     if name is not None and STDIN not in sources:
         raise typer.BadParameter("it names standard input; add - too", param_hint="--name")
 
     async def work(knowledge: Knowledge) -> list[Added]:
-        from refdesk.cli._ingesting import Bar
         from refdesk.store.passages import Collection
 
         if not any(each.name == where for each in await knowledge.list()):
@@ -155,10 +140,10 @@ def add(
                 added += await knowledge.add(where, paths, metadata=values, progress=tell)
         return added
 
-    added = _run(config, work, {"ingest.ray": ray})
+    added = run(config, work, {"ingest.ray": ray})
     if not json:
-        _tell_added(added, where)
-    if any(each.outcome in _BAD for each in added):
+        tell_added(added, where)
+    if any(each.outcome in BAD for each in added):
         raise typer.Exit(FAILURE)
 
 
@@ -169,7 +154,7 @@ def list_(config: ConfigOption = None, json: JsonOption = False) -> None:
     async def work(knowledge: Knowledge) -> list[tuple[Collection, Sequence[Document]]]:
         return [(each, await knowledge.documents(each.name)) for each in await knowledge.list()]
 
-    listed = _run(config, work)
+    listed = run(config, work)
     if json:
         print_json([_collection(each, documents) for each, documents in listed])
         return
@@ -202,12 +187,12 @@ def show(
     json: JsonOption = False,
 ) -> None:
     """Show a collection and its documents."""
-    where = _needed(name or collection)
+    where = needed(name or collection)
 
     async def work(knowledge: Knowledge) -> tuple[Collection, Sequence[Document]]:
         return await knowledge.show(where), await knowledge.documents(where)
 
-    found, documents = _run(config, work)
+    found, documents = run(config, work)
     if json:
         shown = _collection(found, documents)
         print_json(shown | {"documents": [_document(each) for each in documents]})
@@ -268,17 +253,19 @@ def search(
         "limit": limit,
         "threshold": threshold,
         "graph": graph,
-        "metadata": _object(metadata, "--metadata") or None,
+        "metadata": read_object(metadata, "--metadata") or None,
     }
     who = read_identity(identity)
-    result = _search(config, request, who)
+    result = search_once(config, request, who)
     if json:
         from refdesk.search.emit import result_json
 
         shown = result_json(result)
         print_json(shown | {"error": result.error, "notices": list(result.notices)})
     else:
-        _print_passages(result.items)
+        from refdesk.cli._passages import print_passages
+
+        print_passages(result.items)
         for notice in result.notices:
             say(f"note: {notice}")
     if result.error is not None:
@@ -304,18 +291,18 @@ def remove(
     json: JsonOption = False,
 ) -> None:
     """Remove a document, with its passages, vectors and mentions; or a whole collection."""
-    where = _needed(collection)
+    where = needed(collection)
     if everything == (document is not None):
         raise typer.BadParameter(
             "name one document, or say --all for the whole collection", param_hint="DOCUMENT"
         )
     if document is None:
-        _run(config, lambda knowledge: knowledge.drop(where))
+        run(config, lambda knowledge: knowledge.drop(where))
         if json:
             print_json({"collection": where, "removed": True})
         say(f"the collection {where!r} is gone, with all its documents")
         return
-    gone = _run(config, lambda knowledge: knowledge.remove(where, document))
+    gone = run(config, lambda knowledge: knowledge.remove(where, document))
     if json:
         print_json(_document(gone))
     say(f"{gone.key} ({gone.id}) is removed from {where!r}")
@@ -339,18 +326,16 @@ def reindex(
     Without --embedder it is the one that the configuration names, or else the same as before.
     Documents whose chunks have another length than the collection says are parted anew.
     """
-    where = _needed(name or collection)
-    chosen = _embedder(embedder)
+    where = needed(name or collection)
+    chosen = read_embedder(embedder)
 
     async def work(knowledge: Knowledge) -> Collection:
-        from refdesk.cli._ingesting import Bar
-
         with Bar(quiet=json) as bar:
             return await knowledge.reindex(
                 where, embedder=chosen, chunk_chars=chunk_chars, progress=bar.update
             )
 
-    done = _run(config, work)
+    done = run(config, work)
     if json:
         print_json(_collection(done))
     say(f"the collection {where!r} is embedded by {done.embedder_id or done.embedder['type']}")
@@ -370,107 +355,15 @@ def report(
     """Tell how much of each document can be found, and why the rest cannot."""
     if collection is not None and document is None:
         name, document = collection, name
-    where = _needed(name)
-    documents = _run(config, lambda knowledge: knowledge.report(where, document))
+    where = needed(name)
+    documents = run(config, lambda knowledge: knowledge.report(where, document))
     if json:
         print_json([_document(each) for each in documents])
         return
     if not documents:
         say(f"the collection {where!r} has no documents")
         return
-    from refdesk.cli._ingesting import print_report
-
     print_report(documents)
-
-
-# What commands share
-
-
-def _run(
-    given: Path | None,
-    work: Callable[[Knowledge], Awaitable[T]],
-    flags: Mapping[str, Any] | None = None,
-) -> T:
-    """Open what the configuration says, do the work, and close it."""
-    from refdesk.cli.check import read_checked
-    from refdesk.telemetry import logs
-
-    loaded = read_checked(config_path(given), flags)
-    logs.set_up(level="ERROR")
-
-    async def run() -> T:
-        from refdesk.desk.knowledge import open_knowledge
-
-        async with AsyncExitStack() as stack:
-            return await work(await open_knowledge(loaded.config, stack))
-
-    return asyncio.run(run())
-
-
-def _search(
-    given: Path | None, request: Mapping[str, Any], identity: dict[str, Any] | None
-) -> SearchResult:
-    from refdesk.cli.check import read_checked
-    from refdesk.telemetry import logs
-
-    config: Config = read_checked(config_path(given)).config
-    logs.set_up(level="ERROR")
-
-    async def run() -> SearchResult:
-        from refdesk.desk.opening import open_desk, open_records
-
-        async with AsyncExitStack() as stack:
-            store = await open_records(config, stack)
-            opened = await open_desk(config, stack, store=store)
-            return await opened.searcher.search(request, identity=identity)
-
-    return asyncio.run(run())
-
-
-def _needed(name: str | None) -> str:
-    if name is None:
-        raise typer.BadParameter("name the collection", param_hint="--collection")
-    return _named(name)
-
-
-def _named(name: str) -> str:
-    if not name.strip() or name != name.strip() or not name.isprintable():
-        raise typer.BadParameter(
-            f"{name!r} is no name for a collection: write one without white space at its ends",
-            param_hint="NAME",
-        )
-    return name
-
-
-def _embedder(text: str | None) -> dict[str, Any] | None:
-    if text is None:
-        return None
-    if not text.lstrip().startswith("{"):
-        return {"type": text.strip()}
-    entry = _object(text, "--embedder")
-    if not isinstance(entry.get("type"), str):
-        raise typer.BadParameter('it has no "type"; name a plugin', param_hint="--embedder")
-    return entry
-
-
-def _object(text: str | None, option: str) -> dict[str, Any]:
-    if text is None:
-        return {}
-    value = _json(text, option)
-    if not isinstance(value, dict):
-        raise typer.BadParameter(
-            'it is no JSON object; write one such as {"team": "sales"}', param_hint=option
-        )
-    return value
-
-
-def _json(text: str, option: str) -> Any:
-    import msgspec
-
-    try:
-        return msgspec.json.decode(text)
-    except (msgspec.DecodeError, UnicodeEncodeError) as exc:
-        raise typer.BadParameter(f"it is not JSON: {exc}", param_hint=option) from None
 
 
 def _collection(found: Collection, documents: Sequence[Document] = ()) -> dict[str, Any]:
@@ -494,44 +387,3 @@ def _added(added: Added) -> dict[str, Any]:
 def _ready(documents: Sequence[Document]) -> str:
     ready = sum(document.status == "ready" for document in documents)
     return str(ready) if ready == len(documents) else f"{ready}/{len(documents)}"
-
-
-def _tell_added(added: Sequence[Added], collection: str) -> None:
-    from collections import Counter
-
-    from refdesk.cli._table import printable
-
-    for each in added:
-        if each.outcome in _BAD or each.outcome == "skipped":
-            print(printable(f"{each.outcome}: {each.key}: {each.reason or 'no reason given'}"))
-    counts = Counter(each.outcome for each in added)
-    told = ", ".join(
-        f"{counts[outcome]} {outcome}"
-        for outcome in ("added", "updated", "unchanged", "empty", "failed", "skipped")
-        if counts[outcome]
-    )
-    say(f"{collection}: {told or 'nothing to add'}")
-
-
-def _print_passages(items: Sequence[ResultItem]) -> None:
-    from rich.style import Style
-    from rich.text import Text
-
-    from refdesk.cli._table import printable
-
-    width = len(str(len(items)))
-    for item in items:
-        head = Text(f"{item.index:>{width}}. ", style="dim")
-        head.append(printable(item.title), Style(bold=True))
-        if item.score is not None:
-            head.append(f"  {item.score:.2f}", Style(dim=True))
-        out().print(head)
-        where = [str(part) for part in item.metadata.get("heading") or ()]
-        if item.metadata.get("page"):
-            where.insert(0, f"page {item.metadata['page']}")
-        margin = " " * (width + 2)
-        if where:
-            out().print(Text(margin + printable(" › ".join(where)), style="dim"))
-        text = " ".join(item.content.split())
-        cut = text if len(text) <= _SNIPPET_CHARS else text[: _SNIPPET_CHARS - 1] + "…"
-        out().print(Text(margin + printable(cut)))
