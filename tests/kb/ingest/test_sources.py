@@ -48,6 +48,8 @@ def test_not_there() -> None:
     (missing,) = sources_of(["/no/such/file"])
     assert isinstance(missing, Skipped)
     assert missing.failed
+    (odd,) = sources_of([os.fsdecode(b"/no/such\xff")])
+    assert odd.key == "/no/such\ufffd"
     assert list(sources_of(["https://example.org/a"])) == [
         Source(key="https://example.org/a", kind="url")
     ]

@@ -90,7 +90,7 @@ def _named(path: Path) -> Iterator[Source | Skipped]:
         mode = path.stat().st_mode
     except (OSError, ValueError) as exc:
         why = exc.strerror if isinstance(exc, OSError) else "the name holds a NUL"
-        yield Skipped(key=str(path), reason=f"it cannot be opened ({why})", failed=True)
+        yield Skipped(key=key_of(path), reason=f"it cannot be opened ({why})", failed=True)
         return
     if not stat.S_ISDIR(mode):
         yield _file(path, os.stat(path))  # noqa: PTH116
