@@ -14,7 +14,7 @@ from refdesk.kb.permission import may_read
 from refdesk.kb.showing import collection_json
 from refdesk.search.emit import result_json
 from refdesk.search.options import BadOption, read_request
-from refdesk.store.passages import Collection
+from refdesk.store.passages import Collection, Counts
 
 _KEY_VARIABLE: Final = re.compile(r"EMBED[A-Z0-9_]*\Z")
 
@@ -23,7 +23,7 @@ async def list_collections(call: Call) -> Answer:
     """Answer with the collections that the caller may read."""
     knowledge = await call.host.knowledge()
     shown = [
-        collection_json(each, await knowledge.documents(each.name))
+        collection_json(each, await knowledge.counts(each.name))
         for each in await knowledge.list()
         if may_read(each.permission, call.identity)
     ]
@@ -49,7 +49,7 @@ async def create_collection(call: Call) -> Answer:
         permission=given.permission,
     )
     try:
-        return 201, collection_json(await knowledge.create(wished))
+        return 201, collection_json(await knowledge.create(wished), Counts())
     except ConfigError as exc:
         raise WireError(str(exc)) from None
 
@@ -57,7 +57,7 @@ async def create_collection(call: Call) -> Answer:
 async def show_collection(call: Call, name: str) -> Answer:
     """Answer with one collection."""
     knowledge, collection = await readable(call, name)
-    return 200, collection_json(collection, await knowledge.documents(name))
+    return 200, collection_json(collection, await knowledge.counts(name))
 
 
 async def remove_collection(call: Call, name: str) -> Answer:
@@ -74,7 +74,7 @@ async def reindex_collection(call: Call, name: str) -> Answer:
     embedder = None if given.embedder is None else embedder_of(given.embedder)
     knowledge, _ = await readable(call, name)
     done = await knowledge.reindex(name, embedder=embedder, chunk_chars=given.chunk_chars)
-    return 200, collection_json(done, await knowledge.documents(name))
+    return 200, collection_json(done, await knowledge.counts(name))
 
 
 async def search_collection(call: Call, name: str) -> Answer:

@@ -29,7 +29,7 @@ from refdesk.cli.output import FAILURE, JsonList, print_json, say
 
 if TYPE_CHECKING:
     from refdesk.kb.collection import Added, Knowledge, Progress
-    from refdesk.store.passages import Collection, Document
+    from refdesk.store.passages import Collection, Counts, Document
 
 app = typer.Typer(
     add_completion=False,
@@ -57,7 +57,7 @@ def create(
     json: JsonOption = False,
 ) -> None:
     """Make a collection.  One with documents keeps its embedder until `kb reindex`."""
-    from refdesk.store.passages import Collection
+    from refdesk.store.passages import Collection, Counts
 
     made = Collection(
         name=named(name),
@@ -69,7 +69,7 @@ def create(
     )
     shown = run(config, lambda knowledge: knowledge.create(made))
     if json:
-        print_json(_collection(shown))
+        print_json(_collection(shown, Counts()))
     else:
         say(
             f"the collection {shown.name!r} is there; add documents with "
@@ -151,12 +151,12 @@ def add(
 def list_(config: ConfigOption = None, json: JsonOption = False) -> None:
     """List the collections."""
 
-    async def work(knowledge: Knowledge) -> list[tuple[Collection, Sequence[Document]]]:
-        return [(each, await knowledge.documents(each.name)) for each in await knowledge.list()]
+    async def work(knowledge: Knowledge) -> list[tuple[Collection, Counts]]:
+        return [(each, await knowledge.counts(each.name)) for each in await knowledge.list()]
 
     listed = run(config, work)
     if json:
-        print_json([_collection(each, documents) for each, documents in listed])
+        print_json([_collection(each, counts) for each, counts in listed])
         return
     if not listed:
         say("there are no collections; `refdesk kb create NAME` makes one")
@@ -168,13 +168,13 @@ def list_(config: ConfigOption = None, json: JsonOption = False) -> None:
         [
             (
                 each.name,
-                _ready(documents),
-                str(sum(document.chunks for document in documents)),
+                _ready(counts),
+                str(counts.chunks),
                 str(each.embedder.get("type", "?")),
                 each.language,
                 "yes" if each.graph else "no",
             )
-            for each, documents in listed
+            for each, counts in listed
         ],
     )
 
@@ -189,17 +189,18 @@ def show(
     """Show a collection and its documents."""
     where = needed(name or collection)
 
-    async def work(knowledge: Knowledge) -> tuple[Collection, Sequence[Document]]:
-        return await knowledge.show(where), await knowledge.documents(where)
+    async def work(knowledge: Knowledge) -> tuple[Collection, Counts, Sequence[Document]]:
+        found, documents = await knowledge.show(where), await knowledge.documents(where)
+        return found, await knowledge.counts(where), documents
 
-    found, documents = run(config, work)
+    found, counts, documents = run(config, work)
     if json:
-        shown = _collection(found, documents)
+        shown = _collection(found, counts)
         print_json(shown | {"documents": [_document(each) for each in documents]})
         return
     from refdesk.cli._table import print_columns
 
-    for key, value in _collection(found, documents).items():
+    for key, value in _collection(found, counts).items():
         if value not in (None, "", {}):
             print(f"{key}: {value}")
     print_columns(
@@ -329,15 +330,16 @@ def reindex(
     where = needed(name or collection)
     chosen = read_embedder(embedder)
 
-    async def work(knowledge: Knowledge) -> Collection:
+    async def work(knowledge: Knowledge) -> tuple[Collection, Counts]:
         with Bar(quiet=json) as bar:
-            return await knowledge.reindex(
+            done = await knowledge.reindex(
                 where, embedder=chosen, chunk_chars=chunk_chars, progress=bar.update
             )
+        return done, await knowledge.counts(where)
 
-    done = run(config, work)
+    done, counts = run(config, work)
     if json:
-        print_json(_collection(done))
+        print_json(_collection(done, counts))
     say(f"the collection {where!r} is embedded by {done.embedder_id or done.embedder['type']}")
 
 
@@ -366,10 +368,10 @@ def report(
     print_report(documents)
 
 
-def _collection(found: Collection, documents: Sequence[Document] = ()) -> dict[str, Any]:
+def _collection(found: Collection, counts: Counts) -> dict[str, Any]:
     from refdesk.kb.showing import collection_json
 
-    return collection_json(found, documents)
+    return collection_json(found, counts)
 
 
 def _document(document: Document) -> dict[str, Any]:
@@ -384,6 +386,7 @@ def _added(added: Added) -> dict[str, Any]:
     return added_json(added)
 
 
-def _ready(documents: Sequence[Document]) -> str:
-    ready = sum(document.status == "ready" for document in documents)
-    return str(ready) if ready == len(documents) else f"{ready}/{len(documents)}"
+def _ready(counts: Counts) -> str:
+    if counts.ready == counts.documents:
+        return str(counts.ready)
+    return f"{counts.ready}/{counts.documents}"

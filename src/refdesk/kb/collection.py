@@ -28,7 +28,7 @@ from refdesk.kb.ports import ChunkIndex, PassageEmbedder
 from refdesk.kb.reindex import rebuild
 from refdesk.kb.remembered import refuse_secrets, without_secrets
 from refdesk.store import Store
-from refdesk.store.passages import Chunk, Collection, Document, Job
+from refdesk.store.passages import Chunk, Collection, Counts, Document, Job
 
 __all__ = ["Added", "Chunk", "Collection", "Document", "Job", "Knowledge", "OnProgress", "Progress"]
 
@@ -111,6 +111,10 @@ class Knowledge:
     async def show(self, name: str) -> Collection:
         """Return a collection; StoreError if there is none of that name."""
         return await self.store.run(self.store.knowledge.collection, name)
+
+    async def counts(self, name: str) -> Counts:
+        """Return how much is in a collection; nothing is in one that is not there."""
+        return await self.store.run(self.store.knowledge.counts, name)
 
     async def drop(self, name: str) -> None:
         """Delete a collection with everything in it; StoreError if there is none."""

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 from refdesk.kb.remembered import without_secrets
-from refdesk.store.passages import Collection, Document, DocumentReport
+from refdesk.store.passages import Collection, Counts, Document, DocumentReport
 
 if TYPE_CHECKING:
     from refdesk.kb.collection import Added, Knowledge
@@ -15,7 +14,7 @@ SURROUNDINGS_CHARS: Final = 1_000
 """Shown before a passage, and after it."""
 
 
-def collection_json(collection: Collection, documents: Sequence[Document] = ()) -> dict[str, Any]:
+def collection_json(collection: Collection, counts: Counts) -> dict[str, Any]:
     """Return a collection, and how much is in it."""
     return {
         "name": collection.name,
@@ -26,10 +25,10 @@ def collection_json(collection: Collection, documents: Sequence[Document] = ()) 
         "chunk_chars": collection.chunk_chars,
         "permission": collection.permission,
         "created": _time(collection.created),
-        "documents": len(documents),
-        "ready": sum(document.status == "ready" for document in documents),
-        "chunks": sum(document.chunks for document in documents),
-        "characters": sum(document.characters for document in documents),
+        "documents": counts.documents,
+        "ready": counts.ready,
+        "chunks": counts.chunks,
+        "characters": counts.characters,
     }
 
 

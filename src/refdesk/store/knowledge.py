@@ -19,7 +19,7 @@ from sqlalchemy import Connection, delete, func, insert, or_, select, update
 
 from refdesk.errors import StoreError
 from refdesk.store.connection import Database
-from refdesk.store.passages import Chunk, Collection, Document, DocumentReport
+from refdesk.store.passages import Chunk, Collection, Counts, Document, DocumentReport
 from refdesk.store.staging import adopt, chunk_row, unstage
 from refdesk.store.tables import (
     graph_documents,
@@ -369,16 +369,19 @@ class KnowledgeStore:
         with self._database.read() as connection:
             return _revisions(connection, collection)
 
-    def counts(self, collection: str) -> dict[str, int]:
-        """Return how many documents of each status a collection has, and ``chunks`` in all."""
+    def counts(self, collection: str) -> Counts:
+        """Return how much is in a collection."""
         table = kb_documents
-        query = select(table.c.status, func.count(), func.sum(table.c.chunks)).where(
-            table.c.collection == collection
-        )
+        query = select(
+            func.count(),
+            func.count().filter(table.c.status == "ready"),
+            func.sum(table.c.chunks),
+            func.sum(table.c.characters),
+        ).where(table.c.collection == collection)
         with self._database.read() as connection:
-            rows = connection.execute(query.group_by(table.c.status)).all()
-        counts = {str(status): int(count) for status, count, _ in rows}
-        return counts | {"chunks": sum(int(chunks or 0) for *_, chunks in rows)}
+            row = connection.execute(query).one()
+        documents, ready, chunks, characters = (int(value or 0) for value in row)
+        return Counts(documents=documents, ready=ready, chunks=chunks, characters=characters)
 
     def _leave(
         self, connection: Connection, index: str, revision: str, job: str | None = None

@@ -38,6 +38,17 @@ class Collection:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
+class Counts:
+    """How much is in a collection."""
+
+    documents: int = 0
+    ready: int = 0
+    """Of these, how many can be searched."""
+    chunks: int = 0
+    characters: int = 0
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
 class DocumentReport:
     """How much of a document can be found again, and why the rest cannot."""
 

@@ -12,7 +12,7 @@ from sqlalchemy import select
 import papers
 from refdesk.errors import ConfigError, StoreError
 from refdesk.kb.remembered import without_secrets
-from refdesk.store.passages import Collection
+from refdesk.store.passages import Collection, Counts
 from refdesk.store.tables import kb_chunks
 
 TEXT = "# Title\n\n" + "\n\n".join(f"Paragraph number {at} has some words." for at in range(6))
@@ -125,6 +125,20 @@ async def test_document_embedded_across_a_switch(desk: Any) -> None:
     assert added.outcome == "added"
     assert desk.index.texts() == ["First.", "Second."]
     desk.consistent()
+
+
+async def test_counts(desk: Any) -> None:
+    """What is in a collection is counted, also what could not be read; nothing is in no other."""
+    knowledge = desk.knowledge()
+    await knowledge.add("docs", [desk.paper("a.md", TEXT), desk.paper("blank.txt", " ")])
+    documents = await knowledge.documents("docs")
+    assert await knowledge.counts("docs") == Counts(
+        documents=2,
+        ready=1,
+        chunks=sum(each.chunks for each in documents),
+        characters=len(TEXT),
+    )
+    assert await knowledge.counts("nothing") == Counts()
 
 
 def staged(desk: Any) -> int:
