@@ -553,7 +553,9 @@ def answer(asked: dict[str, Any]) -> dict[str, Any]:
     except MemoryError:
         said.update(status="failed", error=_TOO_MUCH)
     except Exception as exc:  # whatever a parser raises is about the document
-        said.update(status="failed", error=f"its parser failed ({type(exc).__name__}: {exc})"[:300])
+        how = f"{type(exc).__name__}: {exc}"[:200]
+        error = f"its parser failed ({how}): get a whole copy, or another format"
+        said.update(status="failed", error=error)
     return said
 
 
