@@ -196,3 +196,14 @@ def test_embedders(tmp_path: Path) -> None:
     assert code == 3
     assert "is no name for a collection" in out
     assert "should be at least 50" in out
+
+
+def test_ray(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A cluster has an address, and wants the extra that speaks to it."""
+    code, out, _ = check(tmp_path, GOOD + "ingest: {ray: http://head:10001}\n")
+    assert (code, "but should be auto, local, host:6379 or ray://host:10001" in out) == (3, True), (
+        out
+    )
+    monkeypatch.setattr("refdesk.kb.ingest.ray_cluster.find_spec", lambda _: None)
+    code, out, _ = check(tmp_path, GOOD + "ingest: {ray: auto}\n")
+    assert (code, "ingest.ray: Ray is not installed: run `pip install" in out) == (3, True), out

@@ -185,3 +185,23 @@ def test_json_schema() -> None:
     assert {one["type"] for one in upstream["wire"]["anyOf"]} == {"string", "array"}
     assert True in schema["$defs"]["SearchSwitch"]["properties"]["enabled"]["enum"]
     assert schema["$defs"]["EngineEntry"]["additionalProperties"] is True
+
+
+@pytest.mark.parametrize(
+    ("address", "good"),
+    [
+        *(
+            (good, True)
+            for good in ("auto", "local", "10.0.0.1:6379", "ray://head-1.example:10001")
+        ),
+        *((good, True) for good in ("[::1]:6379", "ray://[fe80::1]:10001")),
+        *((bad, False) for bad in ("", "head", "http://head:1", "ray://head", "ray://u:p@head:1")),
+    ],
+)
+def test_ray_address(address: str, good: bool) -> None:
+    """A Ray cluster is `auto`, `local`, or a host with its port; nobody's password is in it."""
+    if good:
+        assert config(ingest={"ray": address}).ingest.ray == address
+        return
+    with pytest.raises(ValidationError, match="ray://host:10001"):
+        config(ingest={"ray": address})

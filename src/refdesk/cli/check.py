@@ -204,7 +204,7 @@ def _ingest_faults(draft: Draft) -> Iterator[Fault]:
     """Yield what lacks for taking documents in on a cluster."""
     if draft.config is None or draft.config.ingest.ray is None:
         return
-    from refdesk.kb.ingest.ray import NOT_INSTALLED, is_installed
+    from refdesk.kb.ingest.ray_cluster import NOT_INSTALLED, is_installed
 
     if not is_installed():
         yield draft.fault(("ingest", "ray"), NOT_INSTALLED)

@@ -24,9 +24,9 @@ from refdesk.errors import ConfigError, IngestError
 from refdesk.http import HttpRequest, HttpResponse
 from refdesk.kb.collection import Collection, Knowledge
 from refdesk.kb.embedders import Embedder, make_embedder
-from refdesk.kb.ingest import ray as on_ray
+from refdesk.kb.ingest import ray_cluster
 from refdesk.kb.ingest.parse import Parser, Refused
-from refdesk.kb.ingest.ray import OnRay
+from refdesk.kb.ingest.ray import OnRay, _Room
 from refdesk.kb.ingest.work import Here
 from refdesk.kb.ports import Vectors
 
@@ -274,12 +274,12 @@ def test_loopback_and_quiet(cluster: Path, capfd: pytest.CaptureFixture[str]) ->
     assert capfd.readouterr() == ("", "")
     assert [node["NodeManagerAddress"] for node in ray.nodes()] == ["127.0.0.1"]
     assert cluster.stat().st_mode & 0o777 == 0o700
-    assert not {*on_ray._QUIET, *on_ray._LOOPBACK, *on_ray._AUTH} & os.environ.keys()
+    assert not {*ray_cluster._QUIET, *ray_cluster._LOOPBACK, *ray_cluster._AUTH} & os.environ.keys()
 
 
 async def test_other_version(cluster: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A worker with another version of Refdesk is named, with what helps."""
-    monkeypatch.setattr(on_ray, "_here", lambda: "9.9")
+    monkeypatch.setattr(ray_cluster, "here", lambda: "9.9")
     with pytest.raises(
         ConfigError, match=r"worker 127\.0\.0\.1 has Refdesk .*here it is 9\.9: run"
     ):
@@ -300,7 +300,7 @@ async def test_nobody_there(monkeypatch: pytest.MonkeyPatch) -> None:
 
 async def test_not_installed(desk: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     """Without the extra, the command that installs it is named, and no document is touched."""
-    monkeypatch.setattr(on_ray, "find_spec", lambda _: None)
+    monkeypatch.setattr(ray_cluster, "find_spec", lambda _: None)
     with pytest.raises(ConfigError, match=r"run `pip install 'refdesk\[ray\]'`"):
         await knowledge_of(desk, OnRay("local"), desk.embedder).add(
             "docs", [desk.paper("a.md", TEXT)]
@@ -310,7 +310,7 @@ async def test_not_installed(desk: Any, monkeypatch: pytest.MonkeyPatch) -> None
 
 async def test_room() -> None:
     """Documents wait for room, and one that is larger than all of it has it alone."""
-    room, held = on_ray._Room(10), []
+    room, held = _Room(10), []
     seen = []
 
     async def use(size: int) -> None:

@@ -272,7 +272,7 @@ class Runner:
                     ),
                 )
 
-        at_once = await self._pipeline.ready()
+        at_once = await self._pipeline.ready() if things else 0
         async with asyncio.TaskGroup() as group:
             for _ in range(min(at_once, len(things))):
                 group.create_task(worker())
