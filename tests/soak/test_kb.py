@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from soak.kb import Soak
+from soak.rounds import Soak
 
 
 @pytest.mark.timeout(240)  # five processes, four of which load the vector store
