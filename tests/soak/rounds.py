@@ -100,14 +100,14 @@ class Soak:
 
     def round(self, what: str) -> None:
         """Do one thing of `CYCLE` until a process of it has been killed in time, and look."""
-        for _ in range(4):
+        for _ in range(8):
             killed = getattr(self, what)()
             self.look(f"{what} {self.kills[what] + 1}", resume=self.random.random() < 0.5)
             if killed:
                 self.kills[what] += 1
                 return
             self.late[what] += 1
-            self.pace[what] = self.pace.get(what, 1.0) * 0.8
+            self.pace[what] = self.pace.get(what, 1.0) * 0.7
         self.faults.append(f"{what}: the process always ended before it could be killed")
 
     def add(self) -> bool:
