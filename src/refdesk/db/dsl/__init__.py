@@ -7,7 +7,6 @@ Pure: nothing here asks a database or a clock.  Values are bound, names are look
 from refdesk.db.dsl.compile import Compiled, Statement, compile, compile_whole, count_of  # noqa: A004
 from refdesk.db.dsl.lint import lint
 from refdesk.db.dsl.parse import parse, parse_conditions, parse_orders, parse_select
-from refdesk.db.dsl.render import Rendered, render
 from refdesk.db.dsl.types import (
     Binary,
     Call,
@@ -62,7 +61,6 @@ __all__ = [
     "Position",
     "Query",
     "QueryError",
-    "Rendered",
     "Selected",
     "Source",
     "Star",
@@ -78,6 +76,5 @@ __all__ = [
     "parse_conditions",
     "parse_orders",
     "parse_select",
-    "render",
     "to_document",
 ]

@@ -326,12 +326,13 @@ class _Reader:
         return read_type(" ".join(words))
 
     def _field(self) -> Expression:
+        model = self._peek()[0] == "model"
         names = [self._name()]
         while self._take("."):
             if self._take("*"):
                 return Star(source=".".join(names))
             names.append(self._name())
-        if names[0].startswith("$") and len(names) == 1:
+        if model and len(names) == 1:
             raise ExpressionError(
                 f"{_shown(self._text)} names a model and no column; write {names[0]}.column"
             )

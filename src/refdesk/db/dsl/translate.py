@@ -56,6 +56,8 @@ class Findings:
 
     def __init__(self) -> None:
         self.found: list[Diagnostic] = []
+        self.raising = False
+        """Whether a condition may fail for some rows, which a database may try on any row."""
 
     @contextmanager
     def part(self, code: str, path: str) -> Iterator[None]:
@@ -84,6 +86,8 @@ class Translator:
     prefer: Entry | None = None
     aggregates: bool = True
     """Whether functions of many rows may stand here."""
+    last: bool = False
+    """Whether all conditions are through when this is worked out."""
 
     def value(self, expression: Expression, path: str) -> Value:
         """Return an expression as SQL, or raise Wrong or Noted."""
@@ -99,12 +103,10 @@ class Translator:
             case Binary():
                 return self._binary(expression, path)
             case Cast():
-                return functions.cast_to(
-                    self.value(expression.value, path),
-                    expression.type,
-                    expression.size,
-                    self.dialect,
-                )
+                value = self.value(expression.value, path)
+                if not functions.cast_is_sure(value, expression.type):
+                    self._may_fail()
+                return functions.cast_to(value, expression.type, expression.size, self.dialect)
             case Case():
                 return self._case(expression, path)
             case SubQuery():
@@ -115,6 +117,16 @@ class Translator:
             case Star():
                 raise Wrong("* stands for columns in select, or in :COUNT(*)")
         raise Wrong("a claim of the asker can stand in a row rule only")
+
+    def compared(self, left: Value, right: Value) -> None:
+        """Note that two values are compared: of two kinds, one may not be readable as the other."""
+        constant = left.is_constant or right.is_constant
+        if not constant and (left.kind != right.kind or left.kind == "other"):
+            self._may_fail()
+
+    def _may_fail(self) -> None:
+        if not self.last:
+            self.findings.raising = True
 
     def conditions(self, wheres: tuple[Condition, ...], path: str, code: str) -> Element | None:
         """
@@ -158,6 +170,8 @@ class Translator:
         if isinstance(this.right, tuple):
             low, high = (self.value(each, path) for each in this.right)
             self._not_null(low, high)
+            self.compared(left, low)
+            self.compared(left, high)
             return left.element.between(
                 adapted(low, left.kind, self.dialect),
                 adapted(high, left.kind, self.dialect, least=False),
@@ -166,6 +180,7 @@ class Translator:
         self._not_null(left, right)
         if this.op in ("like", "not like", "match"):
             return self._like(left, this.op, right)
+        self.compared(left, right)
         least = this.op in (">=", "<")
         kind = right.kind if left.is_constant else left.kind
         return cast(
@@ -185,7 +200,8 @@ class Translator:
 
     def _among(self, left: Value, this: Comparison, path: str) -> Element:
         if isinstance(this.right, SubQuery):
-            select, _ = self.subquery(this.right.query, f"{path}.query")
+            select, kind = self.subquery(this.right.query, f"{path}.query")
+            self.compared(left, Value(element=left.element, kind=kind))
             if self.dialect in ("mysql", "mariadb") and select._limit_clause is not None:
                 # MySQL takes no limit in the query after IN, but in one around it.
                 select = sa.select(select.subquery())
@@ -193,6 +209,8 @@ class Translator:
         else:
             listed = self._listed(this.right, path)
             self._not_null(*listed)
+            for each in listed:
+                self.compared(left, each)
             if not listed:
                 return cast("Element", sa.true() if this.op == "not in" else sa.false())
             found = left.element.in_([adapted(each, left.kind, self.dialect) for each in listed])
@@ -213,6 +231,7 @@ class Translator:
             pattern = _pattern(str(right.constant), whole=op == "match")
             wanted: Element = constant(pattern, self.dialect).element
         else:
+            self._may_fail()  # a pattern may end in the middle of an escape
             wanted = functions.as_text(right, self.dialect)
             if op == "match":
                 around = constant("%", self.dialect).element
@@ -230,6 +249,7 @@ class Translator:
             return value
         if value.kind not in ("json", "text", "other"):
             raise Wrong(f"{field.name!r} is {value.kind} and has nothing inside it")
+        self._may_fail()  # text need not be JSON
         if self.dialect == "duckdb":
             steps = "".join(
                 f"[{step}]" if isinstance(step, int) else '."' + step.replace('"', '\\"') + '"'
@@ -264,9 +284,12 @@ class Translator:
         if call.distinct:
             raise Wrong(f"{call.name} is no function of many rows; distinct belongs to those")
         args = [self.value(each, path) for each in call.args]
+        if not functions.is_sure(call.name, tuple(args)):
+            self._may_fail()
         return functions.call(call.name, tuple(args), self.dialect, self.now)
 
     def _binary(self, this: Binary, path: str) -> Value:
+        self._may_fail()  # what comes out may be larger than its type holds
         if isinstance(this.right, Interval):
             if this.op not in "+-":
                 raise Wrong("a length of time can only be added to a date, or taken from it")
