@@ -265,7 +265,7 @@ class DatabaseHandler:
         statement = compile_for(marked, scope, preset=preset.wheres, limit_cap=limit + 1)
         tables = _tables(scope)
         rows: Rows = await database.runner.run(
-            write(statement, database.dialect, tables=tables), max_rows=limit + 1
+            write(statement, database.dialect, tables=tables), max_rows=limit + 1, now=scope.now
         )
         more = len(rows.rows) > limit
         shown = rows.rows[:limit]
@@ -385,7 +385,7 @@ async def _count(statement: Statement, scope: Scope, tables: set[str]) -> int | 
     database = scope.database
     try:
         rows = await database.runner.run(
-            write(count_of(statement), database.dialect, tables=tables)
+            write(count_of(statement), database.dialect, tables=tables), now=scope.now
         )
     except (ExecutionFailed, Refused):
         return None  # what was found is good without it
