@@ -9,14 +9,11 @@ answer without it would be wrong; a lesser word is told in a notice.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
 from dataclasses import dataclass, fields, is_dataclass, replace
 from datetime import datetime, tzinfo
 from typing import Any, Final
 
 from refdesk.db.dsl import (
-    Call,
-    Comparison,
     Condition,
     Field,
     Group,
@@ -26,17 +23,23 @@ from refdesk.db.dsl import (
     Query,
     Selected,
     Source,
-    Star,
 )
 from refdesk.db.dsl.lint import lint
+from refdesk.db.generate.counting import REMEDY, count_once
 from refdesk.db.generate.filters import read_filters
-from refdesk.db.generate.items import Item, items_of
+from refdesk.db.generate.groups import read_asked
+from refdesk.db.generate.items import Item, Items, items_of
+from refdesk.db.generate.joins import Joins
 from refdesk.db.generate.lexicon import CHANGES
 from refdesk.db.generate.plan import Plan
-from refdesk.db.generate.schema_words import Samples, SchemaWords
-from refdesk.db.generate.shape import read_columns, read_shape
-from refdesk.db.generate.subject import key_column, subject_of
-from refdesk.db.schema import ModelSet
+from refdesk.db.generate.ratios import finish_ratio, read_mean_count, read_ratio
+from refdesk.db.generate.schema_words import Samples
+from refdesk.db.generate.shape import read_shape
+from refdesk.db.generate.shown import read_columns, read_having
+from refdesk.db.generate.spans import read_span
+from refdesk.db.generate.subject import subject_of
+from refdesk.db.generate.vocabulary import vocabulary
+from refdesk.db.schema import Model, ModelSet
 
 MAX_QUESTION_CHARS: Final = 500
 _CHANGES: Final = re.compile(CHANGES, re.IGNORECASE)
@@ -51,12 +54,31 @@ _LIMITING: Final = frozenset(
     | {"has", "have", "having", "is", "are", "was", "were", "that", "who", "the", "a", "an"}
 )
 """What stands before a word that says which rows are meant."""
+_AUXILIARIES: Final = frozenset(
+    {"have", "has", "had", "having", "were", "was", "are", "is", "been", "be", "not", "who"}
+    | {"that", "they", "get", "never", "don't", "haven't"}
+)
 _HARMLESS: Final = frozenset({"or", "and", "of", "by", "with", "stop", "desc", "asc", "distinct"})
 """Words that may be left over; any other concept that is means that the answer would be wrong."""
 
 _OPINION: Final = re.compile(
     r"^\s*(?:why|how (?:do|does|did|can|could|should|would|to|is|are|has|have)|should|explain"
     r"|is there a (?:meaning|way))\b|为什么|如何|怎么|怎样",
+    re.IGNORECASE,
+)
+
+_ASIDES: Final = re.compile(
+    # Spans of time include both their ends anyway, and what is joined follows from the relations.
+    r"[,(]?\s*\b(?:inclusive of|including) (?:both |the )?"
+    r"(?:\d+ \w+ ago|today(?:'s date)?|(?:both )?(?:start and end dates?|ends))\)?"
+    r"|\s*\(inclusive\)"
+    r"|,?\s*\b(?:by|based on) (?:(?:doing|performing|using) )?(?:an? )?"
+    r"(?:(?:left|inner|right|outer) )*join(?:ing)?\b[^.?!]*",
+    re.IGNORECASE,
+)
+_VARIES: Final = re.compile(
+    r"how (?:does|do|did) (?P<what>.+?) (?:vary|differ|change) (?:by|across|among|between|per|for)"
+    r"(?: (?:the|each|different|various|all))* (?P<by>.+)",
     re.IGNORECASE,
 )
 
@@ -83,7 +105,7 @@ def generate(
     *,
     now: datetime,
     timezone: tzinfo | None = None,
-    samples: Samples | Mapping[str, Mapping[str, tuple[str, ...]]] | None = None,
+    samples: Samples | None = None,
     limit: int = 20,
 ) -> Generated:
     """
@@ -99,38 +121,43 @@ def generate(
     """
     if timezone is not None:
         now = now.astimezone(timezone)
-    text = " ".join(question.split())
+    text = _asked_plainly(" ".join(question.split()))
     if refusal := _refusal(text):
         return Generated(refused=refusal)
-    items = items_of(text, SchemaWords(models, samples or {}), now)
+    known = vocabulary(models, samples or {})
+    items = items_of(text, known.words, now)
     subject = subject_of(items, models)
     if subject is None:
         return Generated(refused=_not_understood(text, list(items), models))
-    plan = Plan(items=items, models=models, subject=subject)
+    mentions = tuple(
+        {each.id: each for each in _mentioned(items) if each.id != subject.id}.values()
+    )
+    joins = Joins(subject=subject, ways=known.ways, mentions=mentions)
+    plan = Plan(items=items, models=models, subject=subject, joins=joins, ways=known.ways)
+    ratio = read_ratio(plan)
+    read_mean_count(plan)
+    read_span(plan)
     read_shape(plan)
     read_filters(plan)
+    if ratio is not None and (problem := finish_ratio(plan, ratio)):
+        return Generated(refused=f"{ratio.item.text!r} cannot be made here: {problem}")
+    for item in items:
+        read_having(plan, item)
+    read_asked(plan)
     read_columns(plan)
     for item in items:
-        if item.models and not item.used and any(plan.near(each.model) for each in item.models):
+        if item.models and not item.used:
             item.used = _belongs(plan, item)
     wheres = _wheres(plan)
     left = [item for item in items if not item.used and not item.small]
     serious, light = _weigh(plan, left)
     if serious:
         return Generated(refused=_not_understood(text, serious, models))
-    if plan.fans_out and any(_sums_up(each) for each, _ in plan.aggregates):
-        return Generated(
-            refused=f"{text!r} would count rows of {subject.id!r} more than once; "
-            "ask for the sum and for the other table's part in two questions"
-        )
+    if twice := count_once(plan):
+        return Generated(refused=f"{text!r} would count rows of {twice!r} more than once; {REMEDY}")
     notices = list(plan.notices)
     if light:
         notices.append(f"not understood, and passed over: {_listed(light)}")
-    if plan.fans_out and not _count_rows_once(plan):
-        return Generated(
-            refused=f"{text!r} would count rows of {subject.id!r} more than once, "
-            "and nothing tells them apart; declare its primary key"
-        )
     query = _query(plan, wheres, limit)
     selected = [each.value for each in query.select]
     if query.distinct and selected and any(o.value not in selected for o in query.orders):
@@ -146,6 +173,14 @@ def generate(
         notices=tuple(dict.fromkeys(notices)),
         understood=tuple(item.text.strip() for item in items if item.used),
     )
+
+
+def _asked_plainly(text: str) -> str:
+    """ "How does the price vary by brand" asks for the price per brand."""
+    text = _ASIDES.sub("", text)
+    if varied := _VARIES.match(text):
+        return f"{varied['what']} per {varied['by']}"
+    return text
 
 
 def _refusal(text: str) -> str | None:
@@ -168,9 +203,29 @@ def _refusal(text: str) -> str | None:
     return None
 
 
+def _mentioned(items: Items) -> list[Model]:
+    """Return the models that the question names with words that name nothing else."""
+    found = []
+    for item in items:
+        heaviest = max((each.weight for each in item.models), default=0)
+        as_column = max((each.weight for each in item.columns), default=0)
+        if heaviest > as_column and not item.values:
+            found += [each.model for each in item.models if each.weight == heaviest][:1]
+    return found
+
+
 def _belongs(plan: Plan, item: Item) -> bool:
-    """Whether a model's name adds nothing: it is the subject, or is joined already."""
-    return plan.named(item) or any(each.model.id in plan.joins for each in item.models)
+    """Whether a model's name says no more than that there are such rows, which a join sees to."""
+    if plan.named(item) or any(each.model in plan.joins for each in item.models):
+        return True
+    model = plan.model(item)
+    before, link = plan.items.before(item), plan.items.before(item, skip=False)
+    if model is None or (before is not None and before.concept == "not"):
+        return False
+    if link is not None and (link.concept == "and" or link.text.lower() in {"their", "its"}):
+        return False  # one more thing that is asked for
+    plan.join(model)
+    return True
 
 
 def _weigh(plan: Plan, left: list[Item]) -> tuple[list[Item], list[Item]]:
@@ -199,18 +254,26 @@ def _limits(plan: Plan, item: Item) -> bool:
         return True
     if item.text.isdigit() or not item.text.isascii():
         return True
-    if _PARTICIPLE.fullmatch(item.text):
-        return False
     before, after = plan.items.before(item, skip=False), plan.items.after(item, skip=False)
+    if _PARTICIPLE.fullmatch(item.text):
+        said = plan.items.after(item)
+        while said is not None and said.concept == "stop" and not said.columns:
+            said = plan.items.after(said)
+        if said is not None and not said.models and plan.place(said) in plan.shown:
+            return True  # "who have declared a minor": a condition, and none was made of it
+        # "closed shops" are some of the shops; "shops owned by" are not.
+        adjective = after is not None and bool(after.models or after.columns)
+        verb = before is not None and bool(
+            before.models or before.columns or before.text.lower() in _AUXILIARIES
+        )
+        return adjective and not verb
     if before is not None and (before.unknown or before.text.lower() in _LIMITING):
+        return True
+    if before is not None and (before.models or before.columns or before.values):
         return True
     return after is not None and bool(
         after.models or after.columns or after.unknown or after.text.lower() == "of"
     )
-
-
-def _sums_up(expression: object) -> bool:
-    return getattr(expression, "name", "") in {"SUM", "AVG"}
 
 
 def _not_understood(text: str, items: list[Item], models: ModelSet) -> str:
@@ -233,25 +296,14 @@ def _listed(items: list[Item]) -> str:
     return ", ".join(repr(word) for word in dict.fromkeys(joined[:12]))
 
 
-def _count_rows_once(plan: Plan) -> bool:
-    """Count the subject's rows by their key, as a join repeats them; return whether it has one."""
-    key = key_column(plan.subject)
-    for at, (call, alias) in enumerate(plan.aggregates):
-        if call == Call(name="COUNT", args=(Star(),)):
-            if key is None:
-                return False
-            value = plan.field(plan.subject, key)
-            plan.aggregates[at] = (Call(name="COUNT", args=(value,), distinct=True), alias)
-    return True
-
-
 def _query(plan: Plan, wheres: tuple[Condition, ...], limit: int) -> Query:
     select = [
         *(Selected(value=value, alias=alias) for value, alias in plan.keys),
         *(Selected(value=value, alias=alias) for value, alias in plan.aggregates),
         *(Selected(value=plan.field(*place)) for place in plan.shown),
+        *(Selected(value=value, alias=alias) for value, alias in plan.figures),
     ]
-    if not select and plan.joins:
+    if not select and plan.joins.steps:
         select = [
             Selected(value=plan.field(plan.subject, column)) for column in plan.subject.columns
         ]
@@ -269,13 +321,15 @@ def _query(plan: Plan, wheres: tuple[Condition, ...], limit: int) -> Query:
                 source=Source(name=f"${step.target.id}"),
                 key=Field(name=step.relation.foreign, source=f"${step.target.id}"),
                 foreign=Field(name=step.relation.column, source=f"${step.source.id}"),
+                kind="left" if plan.outer else "inner",
             )
-            for step in plan.joins.values()
+            for step in plan.joins.steps.values()
         ),
-        distinct=plan.distinct or (plan.fans_out and not plan.keys and not plan.aggregates),
+        distinct=plan.distinct
+        or (plan.joins.repeats(plan.subject) and not plan.keys and not plan.aggregates),
         limit=plan.limit or (None if plan.aggregates and not plan.keys else limit),
     )
-    whole: Query = query if plan.joins else _unprefixed(query)
+    whole: Query = query if plan.joins.steps else _unprefixed(query)
     return whole
 
 
@@ -294,7 +348,7 @@ def _unprefixed(node: Any) -> Any:
 
 def _wheres(plan: Plan) -> tuple[Condition, ...]:
     """Return the conditions, those with "or" between them in one group of their own."""
-    found: list[list[Comparison]] = []
+    found: list[list[Condition]] = []
     previous: Item | None = None
     for condition, item in sorted(plan.wheres, key=lambda pair: pair[1].begin):
         between = plan.items.between(previous, item) if previous and previous is not item else []

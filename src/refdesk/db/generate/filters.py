@@ -6,12 +6,13 @@ from datetime import datetime
 from itertools import pairwise
 from typing import Final
 
-from refdesk.db.dsl.types import Op
+from refdesk.db.dsl.types import Comparison, Constant, Field, Op
+from refdesk.db.generate.compared import read_compared, read_weekdays, read_without
 from refdesk.db.generate.items import Item
-from refdesk.db.generate.plan import Place, Plan
+from refdesk.db.generate.plan import Place, Plan, figure_of
 from refdesk.db.generate.quantities import Quantity
 from refdesk.db.generate.schema_words import Value
-from refdesk.db.generate.subject import date_column, money_column, name_column
+from refdesk.db.generate.subject import date_column, is_amount, is_flag, money_column, name_column
 from refdesk.db.schema import Column, Model
 
 _NUMBERS: Final = frozenset({"integer", "number"})
@@ -24,11 +25,15 @@ _OPPOSITES: Final[dict[Op, Op]] = {
     "<=": ">",
 }
 _DATES: Final = frozenset({"date", "datetime"})
+_WITH: Final = frozenset({"with", "having", "has", "have", "whose", "where", "includes", "and"})
 
 
 def read_filters(plan: Plan) -> None:
     """Make conditions of what limits the rows."""
     _contained(plan)
+    read_compared(plan)
+    read_weekdays(plan)
+    read_without(plan)
     _values(plan)
     _quoted(plan)
     _times(plan)
@@ -38,7 +43,7 @@ def read_filters(plan: Plan) -> None:
 
 
 def _values(plan: Plan) -> None:
-    found: dict[tuple[str, str, bool], list[tuple[Item, Value]]] = {}
+    found: dict[tuple[str, str, int, bool], list[tuple[Item, Value]]] = {}
     for item in plan.items:
         if item.used or not item.values or plan.named(item):
             continue
@@ -51,16 +56,23 @@ def _values(plan: Plan) -> None:
         for each in (negation, *_said_column(plan, item, value)):
             if each is not None:
                 each.used = True
-        key = (value.model.id, value.column.name, negation is not None)
-        previous = found.get(key)
-        if negation is None and not previous and (value.model.id, value.column.name, True) in found:
-            # "not A or B": the "not" is for both.
-            key = (value.model.id, value.column.name, True)
+        where = (value.model.id, value.column.name, plan.part(item))
+        key = (*where, negation is not None)
+        if negation is None and key not in found and (*where, True) in found:
+            key = (*where, True)  # "not A or B": the "not" is for both
         found.setdefault(key, []).append((item, value))
         item.used = True
-    for (_, _, negative), pairs in found.items():
+    for (*_, negative), pairs in found.items():
         place = (pairs[0][1].model, pairs[0][1].column)
         values = list(dict.fromkeys(value.value for _, value in pairs))
+        either = any(
+            each.text.lower() == "both"
+            for first, second in pairwise(pairs)
+            for each in plan.items
+            if not each.used and plan.items.precedes(each, second[0])
+        )
+        if either and not negative:
+            continue  # in both at once: no one row is
         if len(values) == 1:
             plan.compare(pairs[0][0], place, "<>" if negative else "=", values[0])
         else:
@@ -144,10 +156,13 @@ def _quoted(plan: Plan) -> None:
             continue
         text = item.quoted
         before = plan.items.before(item)
+        if before is not None and before.concept == "named":
+            before.used = True
+            before = plan.items.before(before) or before
         place = plan.place(before)
-        if place is None and before is not None and (before.models or before.concept == "named"):
-            model = before.models[0].model if before.models else plan.subject
-            column = name_column(model) if plan.near(model) else None
+        if before is not None and (place is None or place[1].kind != "text"):
+            model = plan.model(before) or plan.subject
+            column = name_column(model) if before.models or before.used else None
             place = (model, column) if column else None
         if before is None or place is None or place[1].kind != "text":
             continue
@@ -191,6 +206,9 @@ def _contained(plan: Plan) -> None:
         if word.used or not (word.unknown or word.quoted):
             continue
         if any(each.column.name == place[1].name for each in word.values):
+            continue
+        lead = plan.items.before(word, skip=False)
+        if lead is None or lead.text.lower() not in _WITH:
             continue
         word.used = item.used = True
         _match(plan, item, place, word.quoted or word.text)
@@ -286,6 +304,20 @@ def _amounts(plan: Plan) -> None:
         if item.used or item.amount is None:
             continue
         before, after = plan.items.before(item), plan.items.after(item)
+        if before is not None and before.used and item.amount.op not in {None, "between"}:
+            if alias := figure_of(plan, before):
+                plan.havings.append(
+                    Comparison(
+                        left=Field(name=alias),
+                        op=item.amount.op,
+                        right=Constant(value=item.amount.low),
+                    )
+                )
+                item.used = True
+                continue
+            place = plan.place(before)
+            if place is not None and is_amount(place[1]) and not before.models:
+                continue
         for beside in (before, after):
             place = plan.place(beside)
             if beside is None or beside.used or place is None or place[1].kind not in _NUMBERS:
@@ -341,12 +373,14 @@ def _compare_amount(plan: Plan, item: Item, place: Place, amount: Quantity) -> N
 def _truths(plan: Plan) -> None:
     for item in plan.items:
         place = plan.place(item)
-        if item.used or place is None or place[1].kind != "boolean":
+        if item.used or place is None or not is_flag(place[1]):
             continue
         negation = plan.negated(item)
         if negation is not None:
             negation.used = True
-        plan.compare(item, place, "=", negation is None)
+        opposite = any(each.opposite for each in item.columns if each.column == place[1])
+        holds = (negation is None) != opposite
+        plan.compare(item, place, "=", holds if place[1].kind == "boolean" else int(holds))
 
 
 def _is_stock(column: Column) -> bool:

@@ -1,0 +1,215 @@
+"""Rules for what is grouped by: things, columns, and periods of time."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from refdesk.db.dsl import Call, Field
+from refdesk.db.dsl.types import Expression
+from refdesk.db.generate.items import Item
+from refdesk.db.generate.plan import Place, Plan
+from refdesk.db.generate.subject import date_column, name_column
+from refdesk.db.schema import Model
+
+NUMBERS: Final = frozenset({"integer", "number"})
+DATES: Final = frozenset({"date", "datetime"})
+_PERIODS: Final[dict[str, tuple[str, ...]]] = {
+    "yearly": ("YEAR",),
+    "quarterly": ("YEAR", "QUARTER"),
+    "monthly": ("YEAR", "MONTH"),
+    "weekly": ("YEAR", "WEEK"),
+    "daily": ("DATE",),
+    "dayofweek": ("DAYOFWEEK",),
+    "hourly": ("HOUR",),
+}
+_ASKING: Final = frozenset({"which", "who", "list", "show", "return", "give", "find"})
+
+
+def read_period(plan: Plan, item: Item) -> None:
+    """ "Per month", "monthly": by the parts of a date; of one year, the months alone tell apart."""
+    functions = _PERIODS.get(item.concept or "")
+    if functions is None:
+        return
+    stored = _stored_parts(plan, functions)
+    if stored is not None:
+        for part in stored:
+            plan.group_by(*part)
+        item.used = True
+        return
+    place = time_place(plan)
+    if place is None or place[1].kind not in DATES:
+        return
+    if functions == ("HOUR",) and place[1].kind != "datetime":
+        return
+    value = plan.field(*place)
+    for function in functions:
+        call = Call(name=function, args=(value,))
+        if (call, function.lower()) in plan.keys:
+            continue
+        plan.keys.append((call, function.lower()))
+        plan.orders.append((Field(name=function.lower()), False))
+    item.used = True
+
+
+def time_place(plan: Plan) -> Place | None:
+    """Return the date that is meant, and use up its name: one said, the subject's, a near one."""
+    for item in plan.items:
+        found = plan.place(item)
+        if found is not None and found[1].kind in DATES:
+            item.used = True
+            return found
+    for model in (plan.subject, *plan.joins.mentions):
+        column = date_column(model) if plan.near(model) else None
+        if column is not None and column.kind in DATES:
+            return model, column
+    return None
+
+
+def _stored_parts(plan: Plan, functions: tuple[str, ...]) -> list[Place] | None:
+    """Return the columns that hold a year, a month or a day by themselves, if all are there."""
+    names = {"YEAR": "year", "MONTH": "month", "QUARTER": "quarter", "WEEK": "week"}
+    names["DAYOFWEEK"] = "day"
+    found: list[Place] = []
+    for function in functions:
+        column = next(
+            (c for c in plan.subject.columns if c.name.lower() == names.get(function)), None
+        )
+        if column is None:
+            return None
+        found.append((plan.subject, column))
+    return found
+
+
+def read_group(plan: Plan, item: Item) -> None:
+    """ "Per country", "for each department and year"."""
+    if item.concept != "group":
+        return
+    target = plan.items.after(item)
+    while target is not None and target.concept in {"distinct", "group"}:
+        target.used, target = True, plan.items.after(target)
+    while target is not None and target.values and not (target.models or target.columns):
+        following = plan.items.after(target, skip=False)
+        if following is None or not (following.models or following.values or following.columns):
+            item.used = item.text.lower() in {"every", "each"}  # "every engineer": all of them
+            return
+        target = following
+    target = _head(plan, target)
+    if target is None or target.used or not group_on(plan, target):
+        return
+    item.used = True
+    group_along(plan, target)
+
+
+def group_along(plan: Plan, target: Item) -> None:
+    """Group by what else is named with "and"."""
+    while (linked := plan.items.after(target, skip=False)) is not None:
+        following = plan.items.after(target)
+        if linked.concept != "and" or following is None or following.used:
+            return
+        if following.concept == "group":
+            return
+        place = plan.place(following)
+        if plan.model(following) is None and (place is None or place[1].kind == "number"):
+            return
+        if not group_on(plan, following):
+            return
+        target = following
+
+
+def _head(plan: Plan, target: Item | None) -> Item | None:
+    """Return the last of several nouns: a "business category" is a category."""
+    while target is not None and target.models and not target.values:
+        following = plan.items.after(target, skip=False)
+        if following is None or following.used or not (following.models or following.columns):
+            return target
+        if following.concept is not None or (
+            plan.place(following) is None and plan.model(following) is None
+        ):
+            return target
+        target = following
+    return target
+
+
+def group_on(plan: Plan, target: Item) -> bool:
+    """Group by what a word names; return whether that can be."""
+    model, place = plan.model(target), plan.place(target)
+    own = place is not None and place[0].id == plan.subject.id
+    if model is not None and model.id != plan.subject.id and not (own and _same_name(plan, target)):
+        if not _group_by_model(plan, model):
+            return False
+    elif model is not None and model.id == plan.subject.id and not target.columns:
+        plan.every = True  # "the price of each product": every row is one already
+    elif place is not None:
+        plan.group_by(*place)
+    else:
+        return False
+    target.used = True
+    return True
+
+
+def _same_name(plan: Plan, target: Item) -> bool:
+    """Whether the subject has the very column, so that no join is wanted: ``orders.country``."""
+    return any(
+        each.model.id == plan.subject.id and each.weight > 2 and each.column.kind == "text"
+        for each in target.columns
+    )
+
+
+def _group_by_model(plan: Plan, model: Model) -> bool:
+    way = plan.joins.ways.of(plan.subject)
+    name = name_column(model)
+    for step in way:
+        # Where the name itself ties the two together, the subject has it already.
+        if step.target.id == model.id and name is not None and step.relation.foreign == name.name:
+            column = plan.subject.column(step.relation.column)
+            if column is not None:
+                return plan.group_by(plan.subject, column)
+    return plan.group_by(model, None)
+
+
+def entity_before(plan: Plan, item: Item) -> Item | None:
+    """Return what stands before a superlative as that which has it: "which category has the…"."""
+    for other in plan.items:
+        if other is item:
+            return None
+        place = plan.place(other)
+        if other.used and not other.models:
+            continue
+        if other.models and plan.model(other) is not None:
+            return other
+        if place is not None and place[1].kind != "boolean" and not other.values:
+            return other
+    return None
+
+
+def group_entity(plan: Plan, entity: Item) -> bool:
+    """Group by what has the most or the least of something; return whether that can be."""
+    place, model = plan.place(entity), plan.model(entity)
+    if model is not None and not _same_name(plan, entity):
+        grouped = plan.group_by(model, None)
+    elif place is not None:
+        grouped = plan.group_by(*place)
+    else:
+        return False
+    entity.used = entity.used or grouped
+    return grouped
+
+
+def key_values(plan: Plan) -> list[Expression]:
+    """Return what is grouped by."""
+    return [key for key, _ in plan.keys]
+
+
+def read_asked(plan: Plan) -> None:
+    """ "Which users … and how many reviews have they": a figure for each of what is asked for."""
+    if plan.keys or not plan.aggregates:
+        return
+    if plan.every:
+        plan.group_by(plan.subject, None)
+        return
+    first = next((each for each in plan.items if not each.small and each.concept != "stop"), None)
+    asked = next(iter(plan.items), None)
+    if first is None or asked is None or asked.text.lower() not in _ASKING or first.concept:
+        return
+    if first.models and plan.model(first) is not None and not first.values:
+        group_entity(plan, first)
