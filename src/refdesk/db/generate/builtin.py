@@ -50,7 +50,22 @@ _PARTICIPLE: Final = re.compile(
 _MAX_UNKNOWN: Final = 1
 _MIN_KNOWN: Final = 3
 _LIMITING: Final = frozenset(
-    {"what", "which", "whose", "how", "with", "of", "in", "from", "for", "by", "at", "on", "to"}
+    {
+        "and",
+        "what",
+        "which",
+        "whose",
+        "how",
+        "with",
+        "of",
+        "in",
+        "from",
+        "for",
+        "by",
+        "at",
+        "on",
+        "to",
+    }
     | {"has", "have", "having", "is", "are", "was", "were", "that", "who", "the", "a", "an"}
 )
 """What stands before a word that says which rows are meant."""
@@ -158,6 +173,7 @@ def generate(
     notices = list(plan.notices)
     if light:
         notices.append(f"not understood, and passed over: {_listed(light)}")
+    _show_order(plan)
     query = _query(plan, wheres, limit)
     selected = [each.value for each in query.select]
     if query.distinct and selected and any(o.value not in selected for o in query.orders):
@@ -203,6 +219,19 @@ def _refusal(text: str) -> str | None:
     return None
 
 
+def _show_order(plan: Plan) -> None:
+    """Show what rows are ordered by, where each is shown once and would lose it otherwise."""
+    once = plan.distinct or plan.joins.repeats(plan.subject)
+    if not once or not plan.shown or plan.keys or plan.aggregates:
+        return
+    for value, _ in plan.orders:
+        column = plan.subject.column(value.name) if isinstance(value, Field) else None
+        if column is None or value != plan.field(plan.subject, column):
+            continue
+        if (plan.subject, column) not in plan.shown:
+            plan.shown.append((plan.subject, column))
+
+
 def _mentioned(items: Items) -> list[Model]:
     """Return the models that the question names with words that name nothing else."""
     found = []
@@ -224,6 +253,8 @@ def _belongs(plan: Plan, item: Item) -> bool:
         return False
     if link is not None and (link.concept == "and" or link.text.lower() in {"their", "its"}):
         return False  # one more thing that is asked for
+    if link is not None and link.columns and not link.values and not link.models:
+        return False  # "enrolled students" is one name
     plan.join(model)
     return True
 

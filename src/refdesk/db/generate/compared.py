@@ -133,23 +133,46 @@ def read_without(plan: Plan) -> None:
                 return
             passed.append(target)
             target = plan.items.after(target)
+        kinds = []
+        while target is not None and target.values and not target.models:
+            kinds.append(target)
+            target = plan.items.after(target)
         model = plan.model(target)
         place = plan.place(target)
         if model is None and place is not None and place[0].id != plan.subject.id:
             model = place[0]  # "never been ordered": there is no order
         if target is None or model is None or model.id == plan.subject.id or target.values:
             continue
+        found = _kind_conditions(model, kinds)
+        if found is None:
+            continue
         following = plan.items.after(target)
         if following is not None and (following.values or following.date or following.amount):
             continue  # "without orders from Germany" is about some of them
-        if model in plan.joins or not _excluded(plan, item, model):
+        if model in plan.joins or not _excluded(plan, item, model, found):
             continue
         item.used = target.used = True
         plan.joins.barred.add(model.id)
         plan.joins.mentions = tuple(each for each in plan.joins.mentions if each.id != model.id)
 
 
-def _excluded(plan: Plan, item: Item, model: Model) -> bool:
+def _kind_conditions(model: Model, kinds: list[Item]) -> tuple[Comparison, ...] | None:
+    """Return the conditions of "no active coupons", where each word is a value of that model."""
+    found = []
+    for item in kinds:
+        value = next((each for each in item.values if each.model.id == model.id), None)
+        if value is None:
+            return None
+        item.used = True
+        found.append(
+            Comparison(
+                left=Field(name=value.column.name), op="=", right=Constant(value=value.value)
+            )
+        )
+    return tuple(found)
+
+
+def _excluded(plan: Plan, item: Item, model: Model, kinds: tuple[Comparison, ...]) -> bool:
     way = plan.joins.way(model)
     if not way or way[0].source.id != plan.subject.id:
         return False
@@ -158,6 +181,8 @@ def _excluded(plan: Plan, item: Item, model: Model) -> bool:
     if column is None or any(each.many for each in way[1:]):
         return False
     mine = Field(name=column.name, source=f"${plan.subject.id}")
+    if kinds and (not step.many or len(way) > 1):
+        return False
     if not step.many:
         condition = Comparison(left=mine, op="is", right=Constant(value="null"))
     else:
@@ -165,7 +190,7 @@ def _excluded(plan: Plan, item: Item, model: Model) -> bool:
         others = Query(
             source=Source(name=f"${step.target.id}"),
             select=(Selected(value=theirs),),
-            wheres=(Comparison(left=theirs, op="is", right=Constant(value="not null")),),
+            wheres=(Comparison(left=theirs, op="is", right=Constant(value="not null")), *kinds),
         )
         condition = Comparison(left=mine, op="not in", right=SubQuery(query=others))
     plan.wheres.append((condition, item))

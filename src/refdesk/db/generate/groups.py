@@ -106,6 +106,11 @@ def group_along(plan: Plan, target: Item) -> None:
         following = plan.items.after(target)
         if linked.concept != "and" or following is None or following.used:
             return
+        period = {"month": "monthly", "year": "yearly", "quarter": "quarterly"}
+        if following.unknown and (said := period.get(following.text.lower())) is not None:
+            following.meanings = (said,)
+            read_period(plan, following)
+            return
         if following.concept == "group":
             return
         place = plan.place(following)

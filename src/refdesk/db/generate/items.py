@@ -140,6 +140,9 @@ def _longest(
         return at + 1, tuple(each for each in words[inside] if isinstance(each, Value))
     for end in range(limit, at, -1):
         found = words[tuple(token.text for token in tokens[at:end])]
+        if end - at == 1 and tokens[at].raw == "US":
+            found = words[("usa",)]  # not "us", who are to be told
+            return end, tuple(each for each in found if isinstance(each, Value))
         if end - at > 1 and tokens[at].raw.lower() == "orders" and "order" in found:
             continue  # "orders by customers" sorts nothing
         if found:

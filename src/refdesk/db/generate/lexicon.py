@@ -161,7 +161,8 @@ CONCEPTS: Final[dict[Concept, str]] = {
         " | according to | based on | number them | as well as | as well | each one | overall"
         " | query | question | answer | integer | decimal | name them | who have | that are"
         " | along with | whether | been | being | had | please list | output | report"
-        " | showing | shown | displaying | in cm | in kg | in meter | in mile | in kilometer | in usd"
+        " | operate | operates | treat | treats | teach | teaches | used | use | uses | attend"
+        " | attended | left | visit | visited | buy | lead | face | showing | shown | displaying | in cm | in kg | in meter | in mile | in kilometer | in usd"
         " | square kilometer | in square kilometer | square mile | in square mile | consider"
         " | people per square kilometer | in people per square kilometer | inclusive | respectively"
         " | 请 | 给我 | 显示 | 列出 | 查询 | 查找 | 查看 | 找出 | 找到 | 有 | 哪些 | 哪个 | 哪 | 什么 | 所有 | 全部"
@@ -304,3 +305,14 @@ STATES: Final[dict[str, str]] = {
     "WV": "West Virginia", "WI": "Wisconsin", "WY": "Wyoming",
 }  # fmt: skip
 """What the letters in columns of states stand for."""
+
+COUNTRIES: Final[tuple[frozenset[str], ...]] = (
+    frozenset({"USA", "US", "United States", "United States of America", "America"}),
+    frozenset({"UK", "GB", "United Kingdom", "Great Britain", "Britain"}),
+    frozenset({"UAE", "AE", "United Arab Emirates"}),
+    frozenset({"DE", "Germany"}),
+    frozenset({"FR", "France"}),
+    frozenset({"CN", "China"}),
+    frozenset({"JP", "Japan"}),
+)
+"""Names and codes of one country."""

@@ -140,6 +140,8 @@ def read_aggregate(plan: Plan, item: Item) -> None:
         _another(plan, target, concept)
         return
     own = plan.place(item)
+    if own is not None and target is not None and target.models and own[0] != plan.subject:
+        own = None  # "total sales": whatever they are worth, it is no other table's total
     if own is not None and _sums(own, concept):
         item.used = True
         plan.aggregate(FUNCTIONS[concept], own[0], plan.field(*own))
@@ -154,6 +156,11 @@ def read_aggregate(plan: Plan, item: Item) -> None:
         if item.text in {"总额", "合计", "总和"} and money is not None:
             item.used = True
             plan.aggregate("SUM", plan.subject, plan.field(plan.subject, money))
+        elif target is not None and target.text.lower() in {"sales", "revenue"}:
+            if money is not None:
+                item.used = target.used = True
+                plan.aggregate("SUM", plan.subject, plan.field(plan.subject, money))
+                plan.notices.append(f"{target.text!r} was taken for the sum of {money.name!r}")
         elif target is not None and not plan.aggregates:
             item.used = target.used = True
             plan.count(plan.subject)

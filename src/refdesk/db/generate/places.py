@@ -8,7 +8,7 @@ from typing import Final
 from refdesk.db.generate.items import Item, Items
 from refdesk.db.generate.joins import Joins
 from refdesk.db.generate.schema_words import best
-from refdesk.db.generate.subject import money_column
+from refdesk.db.generate.subject import money_column, name_columns
 from refdesk.db.generate.tokens import identifier_words
 from refdesk.db.schema import Column, Model
 
@@ -27,9 +27,12 @@ def place_of(
     if not item.columns:
         return None
     said = _compound_owner(item, items)
-    for owner in [*(said or ()), *_owners(item, items)]:
+    for owner in [*(said or ()), *owners_of(item, items)]:
         if (found := best(item.meanings, owner)) and joins.distance(owner) is not None:
             return owner, found.column
+    owners = owners_of(item, items) if item.text.lower() in {"name", "names"} else []
+    if owners and len(name_columns(owners[0])) > 1:
+        return None
     if said:
         return _money(item, said, joins)
     spoken = {each.id for each in (*joins.mentions, *entities)}
@@ -82,7 +85,7 @@ def _says_more(item: Item, column: Column, items: Items) -> bool:
     return bool(said & set(identifier_words(column.name)))
 
 
-def _owners(item: Item, items: Items) -> list[Model]:
+def owners_of(item: Item, items: Items) -> list[Model]:
     """Return the models that are said to have it: "user name", "name of each user", "its name"."""
     found: list[Model] = []
     before = items.before(item, skip=False)

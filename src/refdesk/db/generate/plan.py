@@ -11,7 +11,7 @@ from refdesk.db.generate.items import Item, Items
 from refdesk.db.generate.joins import Joins
 from refdesk.db.generate.places import place_of
 from refdesk.db.generate.relations import Ways
-from refdesk.db.generate.subject import name_column
+from refdesk.db.generate.subject import name_columns
 from refdesk.db.schema import Column, Model, ModelSet
 
 Aggregate = Literal["SUM", "AVG", "MAX", "MIN", "COUNT"]
@@ -98,7 +98,7 @@ class Plan:
 
     def naming(self, model: Model) -> list[Column]:
         """Return the columns that tell a model's rows apart and name them."""
-        found = [self.ways.key(model), name_column(model)]
+        found = [self.ways.key(model), *name_columns(model)]
         return list(dict.fromkeys(each for each in found if each is not None))
 
     def aggregate(

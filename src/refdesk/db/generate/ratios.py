@@ -23,23 +23,11 @@ _TO: Final = frozenset(
     {"to", "versus", "vs", "over", "against", "out of", "与", "和", "跟", "比", "占"}
 )
 _VERBS: Final = frozenset(
-    {
-        "that",
-        "who",
-        "which",
-        "are",
-        "is",
-        "were",
-        "was",
-        "have",
-        "has",
-        "had",
-        "whose",
-        "do",
-        "with",
-    }
-    | {"having", "been", "get", "got", "made", "in", "from", "on", "at", "for"}
+    {"that", "who", "which", "are", "is", "were", "was", "have", "has", "had", "whose", "do"}
+    | {"having", "been", "get", "got", "made", "serve", "offer", "own", "use", "take", "live"}
 )
+_LINKS: Final = frozenset({"with", "in", "from", "on", "at", "for"})
+"""What parts the rows counted from those they are taken of, where there is no verb."""
 _ENDS: Final = frozenset(
     {"group", "by", "order", "asc", "desc", "yearly", "monthly", "quarterly", "weekly", "daily"}
 )
@@ -104,7 +92,9 @@ def read_ratio(plan: Plan) -> Ratio | None:
             (n for n in range(at + 1, stop) if row[n].models and plan.model(row[n]) == side.model),
             at + 1,
         )
-        verb = next((n for n in range(head + 1, stop) if row[n].text.lower() in _VERBS), None)
+        said = [(n, row[n].text.lower()) for n in range(head + 1, stop)]
+        verb = next((n for n, word in said if word in _VERBS), None)
+        verb = verb or next((n for n, word in said if word in _LINKS), None)
         below = Side(first=at + 1, stop=verb or at + 1, model=side.model)
         above = Side(first=verb or at + 1, stop=stop, model=side.model)
         below.place, below.function = side.place, side.function
@@ -149,7 +139,8 @@ def read_mean_count(plan: Plan) -> None:
             continue
         plan.joins.subject = plan.subject = model
         way = plan.joins.way(owner)
-        if way is None or any(step.many for step in way):
+        links = [step for step in way or () if plan.ways.is_link(step.target)]
+        if way is None or sum(step.many for step in way) > len(links):
             continue
         for used in (item, count, counted, each, owner_item):
             used.used = True

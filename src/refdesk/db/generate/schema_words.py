@@ -13,6 +13,7 @@ from refdesk.db.generate.identifiers import Names
 from refdesk.db.generate.lexicon import (
     ABBREVIATIONS,
     CONCEPTS,
+    COUNTRIES,
     STATES,
     SYNONYMS,
     TRANSLATIONS,
@@ -66,6 +67,23 @@ _OPPOSITES: Final[dict[Phrase, str]] = {
     ("verified",): "unverified",
     ("married",): "single",
 }
+_DONE: Final = {
+    "sale": "sold",
+    "payment": "paid",
+    "purchase": "bought",
+    "order": "ordered",
+    "ship": "shipped",
+    "delivery": "delivered",
+    "termination": "terminated",
+    "registration": "registered",
+    "approval": "approved",
+    "appr": "approved",
+    "publication": "published",
+    "release": "released",
+    "creation": "created",
+    "return": "returned",
+}
+"""What was done on a date that is called after the deed."""
 _HAN_DATE: Final = re.compile("(?:日期|时间|年份|日)$")
 _NO_NOUN: Final = frozenset(
     {"daily", "weekly", "monthly", "yearly", "hourly", "history", "log", "info", "data", "table"}
@@ -192,6 +210,10 @@ class SchemaWords:
                 if len(words) == 1 and (len(value) < 2 or words[0].isdigit()):
                     continue
                 self._add(words, Value(model=model, column=column, value=value))
+                for others in COUNTRIES:
+                    if value in others:
+                        for other in others:
+                            self._add(phrase(other), Value(model=model, column=column, value=value))
                 if value in STATES and "state" in column.name.lower():
                     said = phrase(STATES[value])
                     self._add(said, Value(model=model, column=column, value=value))
@@ -257,11 +279,14 @@ def _column_phrases(
     if column.label and (stem := _HAN_DATE.sub("", column.label)) != column.label and stem:
         yield phrase(stem), 2
     if column.kind in {"date", "datetime"}:
-        verb = short
+        verb = short[2:] if short[:2] == ("date", "of") and len(short) > 2 else short
         while len(verb) > 1 and verb[-1] in _DATE_ENDS:
             verb = verb[:-1]
         if verb[0] not in _DATE_ENDS:
             yield verb, 3
+            for noun, past in _DONE.items():
+                if verb == (noun,):
+                    yield (past,), 3
             yield (*verb, "date"), 3
             yield (_stem(verb[0]), *verb[1:]), 2
             yield (_past(verb[0]), *verb[1:]), 2

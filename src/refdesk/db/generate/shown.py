@@ -8,8 +8,9 @@ from refdesk.db.dsl import Comparison, Constant, Field
 from refdesk.db.generate.groups import entity_before, group_entity
 from refdesk.db.generate.items import Item
 from refdesk.db.generate.measures import totalled
+from refdesk.db.generate.places import owners_of
 from refdesk.db.generate.plan import Place, Plan
-from refdesk.db.generate.subject import is_amount, name_column
+from refdesk.db.generate.subject import is_amount, name_column, name_columns
 
 _ASKING: Final = frozenset({"which", "what", "who", "return", "show", "give", "list", "display"})
 _ASKING_HAN: Final = frozenset({"哪个", "哪些", "哪位"})
@@ -47,6 +48,28 @@ def read_having(plan: Plan, item: Item) -> None:
     item.used = target.used = True
 
 
+def _names_of(plan: Plan, item: Item) -> bool:
+    """Show a first and a last name, where "the names of the students" are asked for."""
+    if item.text.lower() not in {"name", "names", "full name", "full names"}:
+        return False
+    for owner in owners_of(item, plan.items):
+        columns = name_columns(owner)
+        if len(columns) > 1 and plan.near(owner):
+            plan.shown += [(owner, each) for each in columns if (owner, each) not in plan.shown]
+            return True
+    return False
+
+
+def _told_apart(plan: Plan, item: Item) -> bool:
+    """Whether a column says which rows are asked for: "which state has the highest point"."""
+    first = next(iter(plan.items), None)
+    link = plan.items.before(item, skip=False)
+    while link is not None and link.text.lower() in {"the", "a", "an"}:
+        link = plan.items.before(link, skip=False)
+    asked = first is not None and first.text.lower() in {"which", "who"}
+    return asked and link is not None and link.text.lower() in {"has", "have", "had"}
+
+
 def _also_shown(plan: Plan) -> None:
     """ "Employees and their departments": the names of both."""
     for item in plan.items:
@@ -67,8 +90,16 @@ def read_columns(plan: Plan) -> None:
     """Read which columns are shown, and how many rows."""
     _also_shown(plan)
     for item in plan.items:
+        if not item.used and not (plan.aggregates or plan.keys) and _names_of(plan, item):
+            item.used = True
+            continue
         place = plan.place(item)
+        link = plan.items.before(item, skip=False)
+        if item.concept == "sum" and link is not None and link.text.lower() == "in":
+            continue  # "in total" is no column
         if item.used or place is None or (item.models and not _rather_column(plan, item, place)):
+            continue
+        if _told_apart(plan, item):
             continue
         if plan.aggregates or plan.keys:
             item.used = _grouped_too(plan, item, place)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from refdesk.db.dsl import Call, Constant, Expression, Field
+from refdesk.db.dsl import Call, Comparison, Constant, Expression, Field
 from refdesk.db.generate.groups import DATES
 from refdesk.db.generate.items import Item
 from refdesk.db.generate.measures import FUNCTIONS
@@ -23,6 +23,7 @@ _PAIRS: Final = (
     ("admitted", "discharged"), ("pickup", "dropoff"), ("from", "to"), ("issued", "paid"),
 )  # fmt: skip
 """How the two ends of one span are called."""
+_LASTING: Final = frozenset({"lasted", "last", "lasts", "took", "take", "lasting", "taking"})
 _UNITS: Final = {
     "second": "second", "minute": "minute", "hour": "hour", "day": "day", "week": "week",
     "month": "month", "quarter": "quarter", "year": "year",
@@ -56,6 +57,26 @@ def read_span(plan: Plan) -> None:
     for each in (*said, *items):
         each.used = True
     _shown(plan, lead, start[0], value, f"{unit}s")
+
+
+def read_lasting(plan: Plan) -> None:
+    """ "Treatments that lasted more than 30 days"."""
+    for item in plan.items:
+        unit, verb = plan.items.after(item, skip=False), plan.items.before(item)
+        if item.used or item.amount is None or item.amount.op is None or unit is None:
+            continue
+        said = verb is not None and verb.text.lower() in _LASTING
+        word = unit.text.lower().removesuffix("s")
+        ends = _own_ends(plan, item) if word in _UNITS and said else None
+        if ends is None or item.amount.op == "between" or verb is None:
+            continue
+        length = Call(
+            name="DATE_DIFF",
+            args=(Constant(value=_UNITS[word]), plan.field(*ends[0]), plan.field(*ends[1])),
+        )
+        amount = Constant(value=item.amount.low)
+        plan.wheres.append((Comparison(left=length, op=item.amount.op, right=amount), item))
+        item.used = unit.used = verb.used = True
 
 
 def _unit(item: Item | None) -> str:

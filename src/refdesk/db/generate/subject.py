@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from refdesk.db.generate.items import Items
+from refdesk.db.generate.items import Item, Items
 from refdesk.db.schema import Column, Model, ModelSet
 
 _HEADS: Final = frozenset(
@@ -37,7 +37,10 @@ def subject_of(items: Items, models: ModelSet) -> Model | None:
         for name in item.models:
             role = 0.2
             if before is not None and before.concept in {"group", "by", "not"}:
-                role = -2.0
+                alone = mentions == 1 and _has_all(name.model, items)
+                role = 0.2 if alone else -2.0
+            elif named == 0 and _asked(item, items):
+                role = 1.2
             elif before is not None and before.concept in _HEADS:
                 role = 3.0
             scores[name.model.id] += 1.0 + name.weight / 4 + role - 0.6 * later
@@ -55,26 +58,59 @@ def subject_of(items: Items, models: ModelSet) -> Model | None:
     return first[0] if top > 0.3 and (len(first) == 1 or named) else None
 
 
+def _asked(item: Item, items: Items) -> bool:
+    """Whether "which", "who" or "list" stands before a model's name, or little else between."""
+    before = items.before(item)
+    while before is not None and (before.values or before.text.lower() in {"the", "all"}):
+        before = items.before(before)
+    return before is not None and before.text.lower() in {"which", "who", "list", "show", "find"}
+
+
+def _has_all(model: Model, items: Items) -> bool:
+    """Whether a model has every column that a question may mean."""
+    return all(
+        any(each.model.id == model.id for each in item.columns)
+        for item in items
+        if item.columns and not item.models
+    )
+
+
 def name_column(model: Model) -> Column | None:
     """Return the column that names a row."""
     texts = [each for each in model.columns if each.kind == "text" and not each.private]
     for name in _NAMES:
         if found := next((each for each in texts if each.name.lower() == name), None):
             return found
+    own = {model.table.lower(), model.table.lower().rstrip("s")}
+    if found := next((each for each in texts if each.name.lower() in own), None):
+        return found
     return next((each for each in texts if "name" in each.name.lower()), None) or next(
         (each for each in texts if "title" in each.name.lower()), None
     )
 
 
+def name_columns(model: Model) -> list[Column]:
+    """Return the columns that name a row: a first and a last name, or one name."""
+    names = {each.name.lower().replace("_", ""): each for each in model.columns}
+    if "firstname" in names and "lastname" in names:
+        return [names["firstname"], names["lastname"]]
+    name = name_column(model)
+    return [name] if name is not None else []
+
+
 def money_column(model: Model) -> Column | None:
     """Return the column that holds an amount of money."""
-    numbers = [each for each in model.columns if each.kind in {"number", "integer"}]
-    return _first(numbers, _MONEY)
+    return _first([each for each in model.columns if is_amount(each)], _MONEY)
 
 
 def date_column(model: Model) -> Column | None:
     """Return the column that a time is about, where no other is named."""
-    dates = [each for each in model.columns if each.kind in {"date", "datetime"}]
+    dates = [
+        each
+        for each in model.columns
+        if each.kind in {"date", "datetime"}
+        and not any(word in each.name.lower() for word in ("birth", "dob"))
+    ]
     if len(dates) > 1:
         return _first(dates, _DATES) or dates[0]
     years = [each for each in model.columns if each.name.lower() in {"year", "release_year"}]

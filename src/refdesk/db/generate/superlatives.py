@@ -10,12 +10,26 @@ from refdesk.db.generate.groups import DATES, NUMBERS, entity_before, group_enti
 from refdesk.db.generate.items import Item
 from refdesk.db.generate.measures import FUNCTIONS, head_noun, measure
 from refdesk.db.generate.plan import Place, Plan
-from refdesk.db.generate.subject import date_column, money_column
-from refdesk.db.generate.tokens import plain
+from refdesk.db.generate.subject import date_column, is_amount, money_column
+from refdesk.db.generate.tokens import identifier_words, plain
 
 _SUPERLATIVES: Final = {
     **dict.fromkeys(("most", "dearest", "newest"), True),
     **dict.fromkeys(("least", "cheapest", "oldest"), False),
+}
+
+
+_COUNTING: Final = frozenset({"most", "least", "fewest", "最多", "最少"})
+"""What may be said of a number of rows: "the most orders"; "longest" never is."""
+_HEIGHT: Final = ("height", "altitude", "elevation")
+_QUALITIES: Final = {
+    **dict.fromkeys(("longest", "shortest"), ("length", "duration")),
+    **dict.fromkeys(("tallest", "highest", "lowest"), _HEIGHT),
+    **dict.fromkeys(("largest", "biggest", "smallest"), ("area", "size")),
+    **dict.fromkeys(("heaviest", "lightest"), ("weight",)),
+    "最长": ("length", "duration"),
+    "最短": ("length", "duration"),
+    "最大": ("area", "size"),
 }
 
 
@@ -79,6 +93,8 @@ def _counted(
     plan: Plan, item: Item, following: Item | None, before: Item | None, *, descending: bool
 ) -> bool:
     """ "Which customer has the most orders": what is counted is another model."""
+    if item.text.lower() not in _COUNTING:
+        return following is not None and _of_its_kind(plan, item, following, descending)
     target = following
     if target is None:
         return _counted_before(plan, item, before, descending=descending)
@@ -100,6 +116,24 @@ def _counted(
         return bool(item.used)
     target.used = True
     _ordered(plan, item, Field(name=plan.count(model)), descending)
+    return True
+
+
+def _of_its_kind(plan: Plan, item: Item, following: Item, descending: bool) -> bool:
+    """ "The longest river": by the column that the word is about, where there is one."""
+    model = plan.model(following)
+    if model is None or following.columns or model.id != plan.subject.id:
+        return False
+    names = _QUALITIES.get(item.text.lower(), ())
+    found = [
+        each
+        for each in model.columns
+        if is_amount(each) and set(identifier_words(each.name)) & set(names)
+    ]
+    if len(found) != 1:
+        return False
+    _ordered(plan, item, plan.field(model, found[0]), descending)
+    following.used = True
     return True
 
 
@@ -136,6 +170,9 @@ def _extreme(plan: Plan, item: Item, target: Item, place: Place, *, descending: 
         after = plan.items.after(after)
     entity = entity_before(plan, item) or _asked_value(plan, item)
     named = after is not None and (plan.named(after) or bool(after.models))
+    if plan.keys and entity is not None and not entity.used:
+        target.used = False
+        return  # "which course has the highest score in each department": one of each
     if plan.keys or not (named or entity is not None or top_of(plan)):
         plan.aggregate("MAX" if descending else "MIN", place[0], plan.field(*place))
         item.used = True
