@@ -3,14 +3,21 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack
+from datetime import UTC, datetime, timedelta, timezone
 from decimal import Decimal
 from pathlib import Path
+from typing import Any
+from uuid import UUID
+from zoneinfo import ZoneInfo
 
+import msgspec
 import pytest
 
 from db.kinds import KINDS, opened
 from refdesk.db.connect import connector
+from refdesk.db.connector import POOLED
 from refdesk.db.dsl import Dialect
 from refdesk.db.execute import Bounds, ExecutionFailed, Runner, plain
 from refdesk.db.gate import Refused, Written, examined
@@ -36,6 +43,16 @@ def _filled(kind: Dialect, folder: Path) -> Iterator[str]:
 def url(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """A database of each kind, with 200 items."""
     yield from _filled(request.param, tmp_path_factory.mktemp(request.param))
+
+
+@pytest.fixture(scope="module")
+def folders(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Mapping[Dialect, str]]:
+    """The URL of an empty database of each kind."""
+    with ExitStack() as stack:
+        yield {
+            kind: stack.enter_context(opened(kind, tmp_path_factory.mktemp(kind))).url
+            for kind in KINDS
+        }
 
 
 @pytest.fixture
@@ -194,10 +211,103 @@ async def test_a_database_out_of_reach_is_an_error_without_its_password() -> Non
     runner.close()
 
 
+@pytest.mark.parametrize("kind", ["postgresql", "mariadb"])
+async def test_a_server_that_came_back(kind: Dialect, tmp_path: Path) -> None:
+    """Connections that a restart of the server broke are replaced, all of them, unnoticed."""
+    with opened(kind, tmp_path) as database:
+        runner = Runner("shop", database.url)
+        held = [runner._pool.connect() for _ in range(POOLED)]
+        connections: list[Any] = [each.driver_connection for each in held]
+        for each in held:
+            each.close()
+        for each in connections:
+            if kind == "mariadb":
+                database.execute(f"KILL {each.thread_id()}")
+            else:
+                database.execute(f"SELECT pg_terminate_backend({each.info.backend_pid})")
+        found = await runner.run(Written(sql="SELECT 1 AS one", params={}))
+        assert found.rows == ({"one": 1},)
+        runner.close()
+
+
+@pytest.mark.parametrize(
+    ("kind", "sql", "shown"),
+    [
+        ("postgresql", "'infinity'::timestamp", "infinity"),
+        ("postgresql", "'-infinity'::timestamptz", "-infinity"),
+        ("postgresql", "'10000-01-01'::date", "10000-01-01"),
+        ("postgresql", "'0044-03-15 BC'::date", "0044-03-15 BC"),
+        ("postgresql", "'24:00'::time", "24:00:00"),
+        ("postgresql", "'1 mon 2 days'::interval", "32 days, 0:00:00"),
+        ("postgresql", "'1000000000 days'::interval", "1000000000 days"),
+        ("postgresql", "array['infinity'::date, null]", ["infinity", None]),
+        ("postgresql", "1e400::numeric", "1" + "0" * 400),
+        ("postgresql", "'NaN'::float8", None),
+        ("postgresql", "'Infinity'::numeric", None),
+        ("postgresql", """'{"a": [1, 1e999]}'::json""", {"a": [1, None]}),
+        ("postgresql", "(repeat('[', 5000) || repeat(']', 5000))::json", "[" * 5000 + "]" * 5000),
+        ("postgresql", "'00000000-0000-0000-0000-00000000000a'::uuid", f"{UUID(int=10)}"),
+        ("postgresql", "'x'::bytea", "(1 bytes)"),
+        ("postgresql", "'1.2.3.0/24'::cidr", "1.2.3.0/24"),
+        ("postgresql", "int4range(1, 5)", "[1, 5)"),
+        ("postgresql", "row(1, 'a')", ["1", "a"]),
+        ("mariadb", "CAST('0000-00-00' AS DATE)", "0000-00-00"),
+        ("mariadb", "CAST('838:59:59' AS TIME)", "34 days, 22:59:59"),
+        ("mariadb", "18446744073709551615", "18446744073709551615"),
+        ("duckdb", "170141183460469231731687303715884105727::hugeint", f"{2**127 - 1}"),
+        ("duckdb", "'10000-01-01'::date", "10000-01-01"),
+        ("duckdb", "{'a': [1, null]}", {"a": [1, None]}),
+        ("duckdb", "'NaN'::double", None),
+        ("sqlite", "1e999", None),
+        ("sqlite", "CAST(x'ff' AS TEXT)", "\ufffd"),
+        ("sqlite", "x'00'", "(1 bytes)"),
+    ],
+)
+async def test_odd_values_are_shown(
+    folders: Mapping[Dialect, str], kind: Dialect, sql: str, shown: object
+) -> None:
+    """What Python or JSON cannot hold is shown as the database writes it, or as null."""
+    runner = Runner("shop", folders[kind])
+    found = await runner.run(Written(sql=f"SELECT {sql} AS value", params={}))
+    assert found.rows == ({"value": shown},)
+    assert msgspec.json.encode(found.rows[0])
+    runner.close()
+
+
+@pytest.mark.parametrize(
+    ("now", "day", "shown"),
+    [
+        (datetime(2026, 3, 15, tzinfo=ZoneInfo("Asia/Shanghai")), 2, "2026-03-02T04:30:00+08:00"),
+        (
+            datetime(2026, 3, 15, tzinfo=timezone(timedelta(hours=-5))),
+            1,
+            "2026-03-01T15:30:00-05:00",
+        ),
+        (datetime(2026, 3, 15, tzinfo=UTC), 1, "2026-03-01T20:30:00+00:00"),
+    ],
+)
+async def test_moments_are_read_in_the_zone_of_the_search(
+    folders: Mapping[Dialect, str], now: datetime, day: int, shown: str
+) -> None:
+    """A moment that has a zone falls on the day that it is there, also on a kept connection."""
+    runner = Runner("shop", folders["postgresql"])
+    moment = "SELECT '2026-03-01 20:30Z'::timestamptz AS at"
+    sql = f"SELECT EXTRACT(day FROM at) AS day, at FROM ({moment}) AS x"
+    for _ in range(2):
+        found = await runner.run(Written(sql=sql, params={}), now=now)
+        assert found.rows == ({"day": day, "at": shown},)
+    runner.close()
+    runner = Runner("shop", folders["mariadb"])
+    sql = "SELECT DAY(FROM_UNIXTIME(1772397000)) AS day"
+    assert (await runner.run(Written(sql=sql, params={}), now=now)).rows == ({"day": day},)
+    runner.close()
+
+
 @pytest.mark.parametrize(
     ("given", "said"),
     [
         ("no url at canary", "no database URL"),
+        ("postgresql://me:canary@host:port/x", "no database URL"),
         ("oracle://canary@host/x", "'oracle', which cannot be asked"),
         ("sqlite://", "names no file"),
         ("duckdb:///:memory:", "names no file"),
@@ -260,6 +370,10 @@ def test_the_second_look_refuses(sql: str, dialect: str) -> None:
         (Decimal("3.3333333333333333333333"), 3.3333333333333335),
         (Decimal("12345678901234567890.5"), "12345678901234567890.5"),
         (Decimal("NaN"), None),
+        (Decimal("1E+400"), "1E+400"),
+        (Decimal("1E-400"), 0.0),
+        (2**63, "9223372036854775808"),
+        (2**63 - 1, 2**63 - 1),
         (float("inf"), None),
         (b"\x00\x01", "(2 bytes)"),
         ({"a": [1]}, {"a": [1]}),

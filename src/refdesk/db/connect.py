@@ -32,7 +32,7 @@ def connector(name: str, url: str, seconds: float) -> Connector:
     try:
         parsed = make_url(url)
         kind = parsed.get_backend_name()
-    except ArgumentError:
+    except (ArgumentError, ValueError):
         raise ConfigError(
             f"databases.{name}.url is no database URL; write one such as sqlite:///shop.db"
         ) from None

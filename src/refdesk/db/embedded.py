@@ -107,6 +107,8 @@ class Duckdb(Connector):
                 # What does not fit is an error: nothing is written beside the file.
                 "temp_directory": "",
                 "memory_limit": _DUCKDB_MEMORY,
+                # No variable of this program is ever meant by the name of a table.
+                "python_enable_replacements": "false",
                 "lock_configuration": "true",
             },
         )

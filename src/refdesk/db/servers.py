@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 from collections.abc import Callable
-from datetime import datetime
+from datetime import datetime, timedelta
 from functools import lru_cache
 from itertools import islice
 from typing import Any
@@ -63,8 +63,7 @@ class Postgres(Connector):
         if now is None:
             return
         name, offset = zone_of(now)
-        # A mere offset is written as POSIX has it, where what lies east is negative.
-        zone = name or f"<{offset_text(offset)}>{offset_text(-offset)}"
+        zone = name or _posix(offset)
         if connection.info.parameter_status("TimeZone") != zone:
             # Outside of a transaction, at whose end it would be as it was before.
             connection.autocommit = True
@@ -87,6 +86,13 @@ class Postgres(Connector):
 
     def engine(self) -> Engine:
         return create_engine(self.url, creator=self.connect, poolclass=NullPool)
+
+
+def _posix(offset: timedelta) -> str:
+    """Return an offset as POSIX has it, where what lies east is negative."""
+    hours, rest = divmod(-offset, timedelta(hours=1))
+    # The driver knows zones that have a name.
+    return f"Etc/GMT{hours:+}" if not rest else f"<{offset_text(offset)}>{offset_text(-offset)}"
 
 
 class _Streamed:

@@ -29,7 +29,7 @@ from refdesk.db.dsl.results import (
 )
 from refdesk.db.dsl.scope import Entry, Scope
 from refdesk.db.dsl.sources import MOST_ROWS, Named, Sources, named
-from refdesk.db.dsl.translate import Findings, Noted, Translator
+from refdesk.db.dsl.translate import Enough, Findings, Noted, Translator
 from refdesk.db.dsl.types import Condition, Order, Parameter, Query, QueryError, Selected, Star
 from refdesk.db.dsl.values import DIALECTS, Dialect, Element, Value, Wrong, own
 from refdesk.db.schema import Kind, ModelSet
@@ -172,7 +172,7 @@ class _Compiler:
         try:
             limit, offset = self._bounds(query, "")
             statement, columns = self._query(query, "", preset, limit, offset, outermost=True)
-        except Noted:
+        except (Noted, Enough):
             return None
         return Compiled(statement=statement, columns=columns, limit=limit, offset=offset)
 

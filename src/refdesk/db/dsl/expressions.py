@@ -101,7 +101,7 @@ def read_ordered(text: str) -> tuple[Expression, bool, Literal["first", "last"] 
 def split_list(text: str) -> list[str]:
     """Part a text at the commas that are in no parentheses and no quotes."""
     parts, depth, start = [], 0, 0
-    for token in re.finditer(r"'(?:[^']|'')*'|`[^`]*`|.", text, re.DOTALL):
+    for token in re.finditer(r"'(?:[^']|'')*'|`[^`]*`|[^'`,()\[\]]+|.", text, re.DOTALL):
         depth += {"(": 1, "[": 1, ")": -1, "]": -1}.get(token[0], 0)
         if token[0] == "," and depth <= 0:
             parts.append(text[start : token.start()].strip())

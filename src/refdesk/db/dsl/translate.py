@@ -13,6 +13,7 @@ import sqlalchemy as sa
 from refdesk.db.dsl import functions
 from refdesk.db.dsl.scope import Entry, Scope
 from refdesk.db.dsl.types import (
+    MAX_FINDINGS,
     Binary,
     Call,
     Case,
@@ -51,6 +52,10 @@ class Noted(Exception):
     """A part cannot be, and what is wrong with it has been noted already."""
 
 
+class Enough(Exception):
+    """So much is wrong that the rest is not looked at."""
+
+
 class Findings:
     """What is wrong with a query, gathered while it is compiled."""
 
@@ -61,11 +66,13 @@ class Findings:
 
     @contextmanager
     def part(self, code: str, path: str) -> Iterator[None]:
-        """Note what is wrong in a part, and go on after it."""
+        """Note what is wrong in a part, and go on after it, or raise Enough."""
         try:
             yield
         except Wrong as exc:
             self.found.append(Diagnostic(code=code, message=str(exc), path=path))
+            if len(self.found) >= MAX_FINDINGS:
+                raise Enough from None
         except Noted:
             pass
 
@@ -95,7 +102,8 @@ class Translator:
             case Field():
                 return self._field(expression)
             case Constant():
-                return constant(expression.value, self.dialect)
+                value = constant(expression.value, self.dialect)
+                return replace(value, claimed=True) if expression.claimed else value
             case Parameter():
                 return constant(self._parameter(expression.name), self.dialect)
             case Call():
@@ -228,7 +236,8 @@ class Translator:
     def _like(self, left: Value, op: Op, right: Value) -> Element:
         text = sa.func.lower(functions.as_text(left, self.dialect))
         if right.is_constant:
-            pattern = _pattern(str(right.constant), whole=op == "match")
+            adapted(right, "text", self.dialect)
+            pattern = _pattern(str(right.constant), op, plain=right.claimed)
             wanted: Element = constant(pattern, self.dialect).element
         else:
             self._may_fail()  # a pattern may end in the middle of an escape
@@ -360,15 +369,16 @@ def _scalar(value: Any, name: str) -> Scalar:
     raise Wrong(f"the parameter ?:{name} should be one value, not {type(value).__name__}")
 
 
-def _pattern(text: str, *, whole: bool) -> str:
+def _pattern(text: str, op: Op, *, plain: bool) -> str:
     """
     Return a pattern that means the same on every database, its signs escaped by ``!``.
 
-    With ``like``, % and _ are signs unless a backslash stands before them; with ``match`` the text
-    is looked for as it is, anywhere.
+    With ``like``, % and _ are signs unless a backslash stands before them, or the text is a plain
+    one; with ``match`` the text is looked for as it is, anywhere.
     """
-    if whole:
-        return "%" + "".join(f"{_ESCAPE}{c}" if c in "%_!" else c for c in text) + "%"
+    if op == "match" or plain:
+        escaped = "".join(f"{_ESCAPE}{c}" if c in "%_!" else c for c in text)
+        return f"%{escaped}%" if op == "match" else escaped
     written, signs = [], iter(text)
     for char in signs:
         if char == "\\":
