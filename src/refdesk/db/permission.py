@@ -61,6 +61,11 @@ class Permission:
         rule = self.rules.get(model_id)
         return rule.hidden if rule else frozenset()
 
+    def asks_who(self, model_id: str) -> bool:
+        """Tell whether what is seen of a model depends on who asks."""
+        rule = self.rules.get(model_id)
+        return rule is not None and bool(rule.rows)
+
     def rows(self, model_id: str, identity: Identity | None) -> tuple[Condition, ...] | None:
         """Return what holds of every visible row, with the claims filled in; None: no row is."""
         rule = self.rules.get(model_id)
