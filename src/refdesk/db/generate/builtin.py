@@ -14,7 +14,9 @@ from datetime import datetime, tzinfo
 from typing import Any, Final
 
 from refdesk.db.dsl import (
+    Call,
     Condition,
+    Constant,
     Field,
     Group,
     GroupBy,
@@ -27,10 +29,11 @@ from refdesk.db.dsl import (
 from refdesk.db.dsl.lint import lint
 from refdesk.db.generate.counting import REMEDY, count_once
 from refdesk.db.generate.filters import read_filters
-from refdesk.db.generate.groups import read_asked
+from refdesk.db.generate.groups import drop_own_group, read_asked
 from refdesk.db.generate.items import Item, Items, items_of
 from refdesk.db.generate.joins import Joins
 from refdesk.db.generate.lexicon import CHANGES
+from refdesk.db.generate.numerals import read_number
 from refdesk.db.generate.plan import Plan
 from refdesk.db.generate.ratios import finish_ratio, read_mean_count, read_ratio
 from refdesk.db.generate.schema_words import Samples
@@ -89,6 +92,11 @@ _ASIDES: Final = re.compile(
     r"|\s*\(inclusive\)"
     r"|,?\s*\b(?:by|based on) (?:(?:doing|performing|using) )?(?:an? )?"
     r"(?:(?:left|inner|right|outer) )*join(?:ing)?\b[^.?!]*",
+    re.IGNORECASE,
+)
+_ROUNDED: Final = re.compile(
+    r",?\s*\b(?:rounded|round(?: (?:it|them|the result|the answer))?) (?:off )?to "
+    r"(?:the nearest )?(?P<digits>\d|one|two|three) decimals?(?: places?| points?)?",
     re.IGNORECASE,
 )
 _VARIES: Final = re.compile(
@@ -158,6 +166,7 @@ def generate(
         return Generated(refused=f"{ratio.item.text!r} cannot be made here: {problem}")
     for item in items:
         read_having(plan, item)
+    drop_own_group(plan)
     read_asked(plan)
     read_columns(plan)
     for item in items:
@@ -171,6 +180,7 @@ def generate(
     if twice := count_once(plan):
         return Generated(refused=f"{text!r} would count rows of {twice!r} more than once; {REMEDY}")
     notices = list(plan.notices)
+    _round(plan, question)
     if light:
         notices.append(f"not understood, and passed over: {_listed(light)}")
     _show_order(plan)
@@ -193,7 +203,7 @@ def generate(
 
 def _asked_plainly(text: str) -> str:
     """ "How does the price vary by brand" asks for the price per brand."""
-    text = _ASIDES.sub("", text)
+    text = _ROUNDED.sub("", _ASIDES.sub("", text))
     if varied := _VARIES.match(text):
         return f"{varied['what']} per {varied['by']}"
     return text
@@ -217,6 +227,20 @@ def _refusal(text: str) -> str | None:
             f"{opinion[0].strip()!r} asks for more than tables hold; ask for rows, counts or sums"
         )
     return None
+
+
+def _round(plan: Plan, question: str) -> None:
+    """Round the figures, where that is asked for."""
+    if not (said := _ROUNDED.search(question)):
+        return
+    digits = read_number(said["digits"])
+    for figures in (plan.aggregates, plan.figures):
+        figures[:] = [
+            (value, alias)
+            if getattr(value, "name", "") == "COUNT"
+            else (Call(name="ROUND", args=(value, Constant(value=digits))), alias)
+            for value, alias in figures
+        ]
 
 
 def _show_order(plan: Plan) -> None:

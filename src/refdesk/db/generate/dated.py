@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from datetime import datetime
-from typing import Final
+from datetime import datetime, timedelta
+from typing import Any, Final
 
 from refdesk.db.dsl.types import Op
 from refdesk.db.generate.items import Item
@@ -25,6 +25,15 @@ def read_times(plan: Plan) -> None:
         start, end = item.date.start, item.date.end
         ends: list[tuple[Op, datetime | None]] = [(">=", start), ("<", end)]
         if place[1].kind in _NUMBERS:
+            if stored := _stored_months(plan, place, start, end):
+                for column, op, values in stored:
+                    target = (place[0], column)
+                    if len(values) == 1:
+                        plan.compare(item, target, op, values[0])
+                    else:
+                        plan.one_of(item, target, values, negative=False)
+                item.used = True
+                continue
             if any(e is not None and (e.month, e.day) != (1, 1) for e in (start, end)):
                 continue
             years = [(op, e.year) for op, e in ends if e is not None]
@@ -74,6 +83,28 @@ def _date_place(plan: Plan, item: Item) -> tuple[Place | None, Item | None]:
             if column is not None:
                 return (name.model, column), None
     return None, None
+
+
+_MONTHS: Final = (
+    *("January", "February", "March", "April", "May", "June", "July", "August", "September"),
+    *("October", "November", "December"),
+)
+
+
+def _stored_months(
+    plan: Plan, place: Place, start: datetime | None, end: datetime | None
+) -> list[tuple[Column, Op, list[Any]]] | None:
+    """Return conditions on a year and a month that are held apart, for months of one year."""
+    month = place[0].column("month")
+    if month is None or start is None or end is None or (start.day, end.day) != (1, 1):
+        return None
+    last = end - timedelta(days=1)
+    if start.year != last.year or (start.month, last.month) == (1, 12):
+        return None
+    numbers = range(start.month, last.month + 1)
+    named = month.kind == "text"
+    values: list[Any] = [_MONTHS[each - 1] if named else each for each in numbers]
+    return [(place[1], "=", [start.year]), (month, "=", values)]
 
 
 def _deed(plan: Plan, item: Item) -> bool:

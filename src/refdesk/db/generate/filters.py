@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from refdesk.db.generate.amounts import read_amounts
-from refdesk.db.generate.compared import read_compared, read_weekdays, read_without
+from refdesk.db.generate.compared import read_compared, read_weekdays, read_within, read_without
 from refdesk.db.generate.contained import read_contained
 from refdesk.db.generate.dated import read_times
+from refdesk.db.generate.groups import better_column
 from refdesk.db.generate.plan import Plan
 from refdesk.db.generate.spans import read_lasting
-from refdesk.db.generate.subject import is_amount, is_flag
+from refdesk.db.generate.subject import is_amount, is_flag, is_number_of
 from refdesk.db.generate.values import read_quoted, read_values
 from refdesk.db.schema import Column
 
@@ -17,6 +18,7 @@ def read_filters(plan: Plan) -> None:
     """Make conditions of what limits the rows."""
     read_contained(plan)
     read_compared(plan)
+    read_within(plan)
     read_weekdays(plan)
     read_without(plan)
     read_values(plan)
@@ -64,7 +66,7 @@ def _missing(plan: Plan) -> None:
         place = plan.place(said)
         if said is None or said.used or place is None:
             continue
-        if item.concept == "not" and _is_stock(place[1]):
+        if item.concept == "not" and (_is_stock(place[1]) or is_number_of(place[1])):
             plan.compare(said, place, "=", 0)
         else:
             plan.compare(said, place, "is", "not null" if item.concept == "filled" else "null")
@@ -74,16 +76,27 @@ def _missing(plan: Plan) -> None:
 def _there(plan: Plan) -> None:
     """ "Which flights have a meal": what is asked for has a value there."""
     first = next(iter(plan.items), None)
-    if first is None or first.text.lower() not in {"which", "who", "how many"}:
+    asked = first is not None and first.text.lower() in {"which", "who", "how many"}
+    if not asked and not plan.parts:
         return
     for item in plan.items:
         place = plan.place(item)
-        if item.used or place is None or item.models or item.values or place[1].kind == "boolean":
+        if item.used or place is None or item.values or place[1].kind == "boolean":
+            continue
+        if item.models and not better_column(item):
             continue
         link = plan.items.before(item, skip=False)
         while link is not None and link.text.lower() in {"a", "an", "any"}:
             link = plan.items.before(link, skip=False)
-        if link is None or link.text.lower() not in {"with", "have", "has", "having"}:
+        said = link.text.lower().split()[-1] if link is not None else ""
+        done = place[1].kind in {"date", "datetime"} and item.text.lower().endswith("ed")
+        if done and said in {"been", "were", "was", "are", "is"}:
+            plan.compare(item, place, "is", "not null")  # "have been terminated"
+            continue
+        if said not in {"with", "have", "has", "having"}:
+            continue
+        if is_number_of(place[1]):
+            plan.compare(item, place, ">", 0)
             continue
         plan.compare(item, place, "is", "not null")
         plan.notices.append(f"{item.text!r} was taken to mean that {place[1].name!r} is not empty")

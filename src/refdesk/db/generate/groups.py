@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from refdesk.db.dsl import Call, Field
+from refdesk.db.dsl import Call, Constant, Field
 from refdesk.db.dsl.types import Expression
 from refdesk.db.generate.items import Item
 from refdesk.db.generate.plan import Place, Plan
@@ -17,7 +17,7 @@ _PERIODS: Final[dict[str, tuple[str, ...]]] = {
     "yearly": ("YEAR",),
     "quarterly": ("YEAR", "QUARTER"),
     "monthly": ("YEAR", "MONTH"),
-    "weekly": ("YEAR", "WEEK"),
+    "weekly": ("WEEK",),
     "daily": ("DATE",),
     "dayofweek": ("DAYOFWEEK",),
     "hourly": ("HOUR",),
@@ -44,6 +44,8 @@ def read_period(plan: Plan, item: Item) -> None:
     value = plan.field(*place)
     for function in functions:
         call = Call(name=function, args=(value,))
+        if function == "WEEK":  # a week belongs to one year only, which its first day tells
+            call = Call(name="DATE_TRUNC", args=(Constant(value="week"), value))
         if (call, function.lower()) in plan.keys:
             continue
         plan.keys.append((call, function.lower()))
@@ -142,7 +144,7 @@ def group_on(plan: Plan, target: Item) -> bool:
     if model is not None and model.id != plan.subject.id and not (own and _same_name(plan, target)):
         if not _group_by_model(plan, model):
             return False
-    elif model is not None and model.id == plan.subject.id and not target.columns:
+    elif model is not None and model.id == plan.subject.id and not better_column(target):
         plan.every = True  # "the price of each product": every row is one already
     elif place is not None:
         plan.group_by(*place)
@@ -150,6 +152,12 @@ def group_on(plan: Plan, target: Item) -> bool:
         return False
     target.used = True
     return True
+
+
+def better_column(target: Item) -> bool:
+    """Whether a word names a column at least as exactly as a model."""
+    as_column = max((each.weight for each in target.columns), default=0)
+    return as_column >= max((each.weight for each in target.models), default=0)
 
 
 def _same_name(plan: Plan, target: Item) -> bool:
@@ -209,6 +217,10 @@ def read_asked(plan: Plan) -> None:
     """ "Which users … and how many reviews have they": a figure for each of what is asked for."""
     if plan.keys or not plan.aggregates:
         return
+    per = next((each for each in plan.items if each.concept == "group"), None)
+    averages = all(getattr(value, "name", "") == "AVG" for value, _ in plan.aggregates)
+    if plan.every and averages and per is not None and per.text.lower() == "per":
+        return  # "the average price per product" is one figure
     if plan.every:
         plan.group_by(plan.subject, None)
         return
@@ -218,3 +230,18 @@ def read_asked(plan: Plan) -> None:
         return
     if first.models and plan.model(first) is not None and not first.values:
         group_entity(plan, first)
+
+
+def drop_own_group(plan: Plan) -> None:
+    """ "The average number of reviews per shop", which each shop tells: over all of them."""
+    per = next((each for each in plan.items if each.concept == "group"), None)
+    own = [model for model in plan.entities if model in plan.counted]
+    if per is None or per.text.lower() != "per" or len(plan.entities) != 1 or not own:
+        return
+    averages = all(getattr(value, "name", "") == "AVG" for value, _ in plan.aggregates)
+    if averages and len(plan.counted) == len([m for m in plan.counted if m == own[0]]):
+        keys = {f"${own[0].id}"}
+        plan.keys[:] = [
+            (key, alias) for key, alias in plan.keys if getattr(key, "source", None) not in keys
+        ]
+        plan.entities.clear()

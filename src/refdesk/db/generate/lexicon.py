@@ -45,10 +45,10 @@ CONCEPTS: Final[dict[Concept, str]] = {
     "oldest": "oldest | earliest | least recent | 最早 | 最旧",
     "top": "top | first | 前",
     "group": (
-        "per | for each | in each | of each | by each | each | every | for every | grouped by"
+        "per | for each | within each | serving each | for every single | in each | of each | by each | each | every | for every | grouped by"
         " | group by | broken down by | across | 每个 | 每 | 各个 | 各 | 每种 | 每位 | 每名 | 每家"
     ),
-    "by": "by | 按 | 按照",
+    "by": "by | in terms of | split by | 按 | 按照",
     "order": (
         "sorted by | sort by | sort | ordered by | order by | ranked by | rank by | in order of"
         " | arranged by | sort the result by | order the result by | sorted | ordered | 排序 | 排列"
@@ -112,7 +112,8 @@ CONCEPTS: Final[dict[Concept, str]] = {
         " | number of second | number of minute | number of hour | number of day | number of week"
         " | number of month | number of year | how many second | how many minute | how many hour"
         " | how many day | how many week | how many month | how many year | the number of day"
-        " | 多少天 | 天数 | 多少小时 | 几天"
+        " | day between | week between | month between | year between | hour between"
+        " | minute between | second between | 多少天 | 天数 | 多少小时 | 几天"
     ),
     "dayofweek": (
         "in each day of the week | on each day of the week | day of the week | day of week"
@@ -157,11 +158,13 @@ CONCEPTS: Final[dict[Concept, str]] = {
         " | earn | earned | produce | produced | work | works | own | involve | involved"
         " | belong to | belongs to | belonging | related to | associated with | include the"
         " | calculate | compute | determine | identify | count up | provide a list of | list of"
-        " | include only | part of | other | others | respective | terms | in terms of"
+        " | include only | part of | other | others | respective"
         " | according to | based on | number them | as well as | as well | each one | overall"
-        " | query | question | answer | integer | decimal | name them | who have | that are"
+        " | query | question | answer | integer | decimal | name them"
         " | along with | whether | been | being | had | please list | output | report"
-        " | operate | operates | treat | treats | teach | teaches | used | use | uses | attend"
+        " | serving | offering | writing | using | involving | teaching | providing | reside | live in"
+        " | reside in | require | requires | in the month of | in the month | the month of | in the year of"
+        " | the year of | operate | operates | treat | treats | teach | teaches | used | use | uses | attend"
         " | attended | left | visit | visited | buy | lead | face | showing | shown | displaying | in cm | in kg | in meter | in mile | in kilometer | in usd"
         " | square kilometer | in square kilometer | square mile | in square mile | consider"
         " | people per square kilometer | in people per square kilometer | inclusive | respectively"

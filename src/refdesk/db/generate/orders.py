@@ -103,7 +103,9 @@ def order_value(plan: Plan, target: Item) -> Expression | None:
         if value is not None:
             target.used = True
         return value
-    if target.concept == "count" or (target.concept in FUNCTIONS and not target.columns):
+    following = plan.items.after(target, skip=False)
+    leads = following is not None and bool(following.columns or following.models)
+    if target.concept == "count" or (target.concept in FUNCTIONS and (leads or not target.columns)):
         alias = measure(plan, target)
         return Field(name=alias) if alias else None
     if known := figure_of(plan, target):

@@ -8,8 +8,7 @@ from typing import Final
 from refdesk.db.generate.items import Item, Items
 from refdesk.db.generate.joins import Joins
 from refdesk.db.generate.schema_words import best
-from refdesk.db.generate.subject import money_column, name_columns
-from refdesk.db.generate.tokens import identifier_words
+from refdesk.db.generate.subject import money_column, name_columns, says_more
 from refdesk.db.schema import Column, Model
 
 _OWNERS: Final = frozenset({"of", "of the", "的"})
@@ -44,7 +43,9 @@ def place_of(
         if distance is None:
             continue
         weight: float = max(each.weight for each in fitting)
-        weight += 1.5 * any(_says_more(item, each.column, items) for each in fitting)
+        weight += 1.5 * any(
+            says_more(items.before(item, skip=False), each.column) for each in fitting
+        )
         score = weight + (3.0 if own else 2.5 if model.id in spoken else 0.0) - 0.4 * distance
         if any(each.id == model.id for each in entities):
             score += 1
@@ -74,15 +75,6 @@ def _money(item: Item, owners: Sequence[Model], joins: Joins) -> tuple[Model, Co
         if column is not None and joins.distance(owner) is not None:
             return owner, column
     return None
-
-
-def _says_more(item: Item, column: Column, items: Items) -> bool:
-    """Whether the word before is in the column's name too: "total credits", ``total_credit``."""
-    before = items.before(item, skip=False)
-    if before is None or before.concept not in {"count", "sum", "avg", "max", "min"}:
-        return False
-    said = set(before.text.lower().split()) - {"of", "the", "number"}
-    return bool(said & set(identifier_words(column.name)))
 
 
 def owners_of(item: Item, items: Items) -> list[Model]:

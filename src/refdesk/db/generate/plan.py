@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -141,7 +142,7 @@ class Plan:
         self.wheres.append((condition, item))
         item.used = True
 
-    def one_of(self, item: Item, place: Place, values: list[str], *, negative: bool) -> None:
+    def one_of(self, item: Item, place: Place, values: Sequence[Scalar], *, negative: bool) -> None:
         """Add a condition that a column has one of these values, or none of them."""
         right = tuple(Constant(value=value) for value in values)
         op: Literal["in", "not in"] = "not in" if negative else "in"

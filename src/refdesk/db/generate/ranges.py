@@ -250,6 +250,18 @@ def _rolling(unit: Unit, count: int, now: datetime) -> _Span | None:
     return _Span(_stepped(_day(now), unit, -count), _day(now) + timedelta(days=1))
 
 
+def _whole_units(m: re.Match[str], now: datetime) -> _Span | None:
+    """Whole units of the calendar: up to the current one, or through today."""
+    unit, count = _unit(m["unit"]), _count(m["count"])
+    if not (m["calendar"] or m["whole"]) or unit in {"hour", "day"}:
+        return _rolling(unit, count, now)
+    if count < 1:
+        return None
+    first = _unit_start(unit, now)
+    end = first if m["whole"] else _day(now) + timedelta(days=1)
+    return _Span(_stepped(first, unit, -count), end)
+
+
 def _ago(unit: Unit, count: int, now: datetime) -> _Span:
     if unit == "hour":
         start = _stepped(_unit_start("hour", now), "hour", -count)
@@ -399,6 +411,15 @@ _ATOMS: Final[tuple[tuple[str, Reader], ...]] = (
     (
         rf"\b(?P<count>{SMALL})\s+(?P<unit>{_UNIT})\s+ago\b",
         lambda m, now: _ago(_unit(m["unit"]), _count(m["count"]), now),
+    ),
+    (
+        (
+            rf"\b(?:the\s+)?(?:past|last|previous)\s+(?P<count>{SMALL})\s+"
+            rf"(?P<calendar>calendar\s+)?(?P<unit>{_UNIT})"
+            r"(?P<whole>,?\s+\(?(?:not\s+including|excluding|without)\s+"
+            r"(?:the\s+)?(?:current|this)\s+\w+\)?)?"
+        ),
+        _whole_units,
     ),
     (
         (

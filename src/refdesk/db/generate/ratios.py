@@ -8,7 +8,7 @@ own, and the rest hold for both.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields, is_dataclass
 from typing import Final, Literal
 
 from refdesk.db.dsl import Call, Case, Condition, Constant, Expression, Query, Selected, Source
@@ -72,6 +72,10 @@ def read_ratio(plan: Plan) -> Ratio | None:
     if not item.text.isascii():
         return _han_ratio(plan, at)
     stop = _stop(plan, at + 1)
+    if item.concept == "share":
+        later = [n for n in range(stop, len(row)) if row[n].text.lower() in _VERBS]
+        if later and row[stop].concept == "group":
+            stop = _stop(plan, later[0])  # "of orders of each kind were paid"
     lead = [each.text.lower() for each in row[max(0, at - 2) : at]]
     if lead == ["as", "a"] and stop > at + 1:
         return _as_share(plan, at, stop)
@@ -92,7 +96,7 @@ def read_ratio(plan: Plan) -> Ratio | None:
             (n for n in range(at + 1, stop) if row[n].models and plan.model(row[n]) == side.model),
             at + 1,
         )
-        said = [(n, row[n].text.lower()) for n in range(head + 1, stop)]
+        said = [(n, row[n].text.lower().split()[-1]) for n in range(head + 1, stop)]
         verb = next((n for n, word in said if word in _VERBS), None)
         verb = verb or next((n for n, word in said if word in _LINKS), None)
         below = Side(first=at + 1, stop=verb or at + 1, model=side.model)
@@ -232,6 +236,7 @@ def _side(plan: Plan, first: int, stop: int, other: Side | None) -> Side | None:
         and is_amount(place[1])
         and not place[1].primary
         and not _limited(row, n)
+        and not (model is not None and _had(row, n))
     ]
     counts = function is not None and function.concept == "count"
     if (
@@ -243,12 +248,23 @@ def _side(plan: Plan, first: int, stop: int, other: Side | None) -> Side | None:
         name = FUNCTIONS.get(function.concept or "") if function is not None else None
         return Side(first=first, stop=stop, model=place[0], place=place, function=name)
     if model is not None:
+        after = plan.items.after(head, skip=False) if head is not None else None
+        if after is not None and after.models and after in row:
+            return None  # "journal publications": which of them would have to be known
         return Side(first=first, stop=stop, model=model)
     if other is not None and any(each.values or each.columns for each in row):
         return Side(
             first=first, stop=stop, model=other.model, place=other.place, function=other.function
         )
     return None
+
+
+def _had(row: list[Item], at: int) -> bool:
+    """Whether rows are said to have it, or not: "flights without stops"."""
+    before = row[at - 1] if at else None
+    return before is not None and (
+        before.concept == "not" or before.text.lower() in {"with", "have", "has", "having"}
+    )
 
 
 def _limited(row: list[Item], at: int) -> bool:
@@ -301,7 +317,9 @@ def _share_out(plan: Plan, ratio: Ratio) -> None:
     for condition, item, at in said:
         left = _left(condition)
         if above.has(at):
-            if ratio.whole and item.date is not None and set(mine) - set(dates):
+            link = plan.items.before(item, skip=False)
+            where = len(set(mine)) > 1 and link is not None and link.text.lower() == "in"
+            if ratio.whole and (item.date is not None or where) and set(mine) - set(dates):
                 common.append((condition, item))
                 plan.notices.append(
                     f"{item.text.strip()!r} was taken to hold for the whole as well"
@@ -310,8 +328,8 @@ def _share_out(plan: Plan, ratio: Ratio) -> None:
                 above.wheres.append(condition)
         elif below.has(at) and not ratio.whole and left in mine:
             below.wheres.append(condition)
-        elif below.has(at) and not ratio.whole and not mine:
-            if above.place is not None or above.model.id == below.model.id:
+        elif below.has(at) and not ratio.whole and not mine and above.place is None:
+            if above.model.id == below.model.id:
                 below.wheres.append(condition)
             else:
                 common.append((condition, item))
@@ -327,8 +345,18 @@ def _left(condition: Condition) -> Expression | None:
 
 
 def _beyond(plan: Plan, model: Model, condition: Condition) -> bool:
-    left = _left(condition)
-    return not (isinstance(left, Field) and left.source == f"${model.id}")
+    return bool(_sources(condition) - {f"${model.id}"})
+
+
+def _sources(node: object) -> set[str]:
+    """Return the models that a part of a query speaks of; a sub-query speaks for itself."""
+    if isinstance(node, Field):
+        return {node.source or ""}
+    if isinstance(node, tuple):
+        return {source for each in node for source in _sources(each)}
+    if is_dataclass(node) and not isinstance(node, type | SubQuery):
+        return {source for each in fields(node) for source in _sources(getattr(node, each.name))}
+    return set()
 
 
 def _figure(plan: Plan, side: Side) -> Expression | None:
@@ -393,6 +421,8 @@ def _row_by_row(plan: Plan, ratio: Ratio) -> str | None:
 
 def _of_total(plan: Plan, ratio: Ratio) -> str | None:
     """The share of each group in the whole."""
+    if any(item.date is None for _, item in plan.wheres):
+        return "nothing says which part is meant"
     if not plan.keys or plan.joins.steps:
         return "nothing says which part is meant" if not plan.keys else "the whole is in two tables"
     top = _figure(plan, ratio.above)
@@ -442,9 +472,11 @@ def _of_two_in_groups(plan: Plan, ratio: Ratio) -> str | None:
         return "the two sides are in two tables, and nothing tells their rows apart"
     plan.joins.steps.clear()
     plan.subject = plan.joins.subject = owner
-    plan.joins.mentions = (above, below)
-    if plan.joins.distance(above) is None or plan.joins.distance(below) is None:
+    plan.joins.mentions = ()
+    ways = (plan.joins.way(above), plan.joins.way(below))
+    if ways[0] is None or ways[1] is None:
         return f"no one way leads from {owner.id!r} to both sides"
+    plan.joins.steps = {step.target.id: step for way in ways if way for step in way}
     counts = [
         Call(name="COUNT", args=(plan.field(model, key),), distinct=True)
         for model, key in ((above, top), (below, bottom))

@@ -29,6 +29,16 @@ Samples = Mapping[str, Mapping[str, Sequence[object]]]
 """Values found in columns, by model id and column name."""
 
 _DATE_ENDS: Final = {"at", "on", "date", "time", "datetime", "timestamp", "day", "ts"}
+_SAID_OF: Final = {
+    "success": "successful",
+    "fail": "failed",
+    "failure": "failed",
+    "cancel": "cancelled",
+    "complete": "completed",
+    "approve": "approved",
+    "reject": "rejected",
+}
+"""What rows with such a value are called."""
 _UNITS: Final = frozenset(
     [
         "mile",
@@ -168,6 +178,10 @@ class SchemaWords:
         own = set(self._names.table(model.table)) | set(identifier_words(model.id))
         named = [(column, self._names.column(model.id, column.name)) for column in model.columns]
         prefix = _shared([words for _, words in named])
+        dates = [each for each in model.columns if each.kind in {"date", "datetime"}]
+        if len(dates) == 1:
+            for said in (("date",), (*_table_head(self._names.table(model.table)), "date")):
+                self._add(said, ColumnName(model=model, column=dates[0], weight=2))
         for column, words in named:
             self._add(
                 identifier_words(column.name), ColumnName(model=model, column=column, weight=4)
@@ -210,6 +224,9 @@ class SchemaWords:
                 if len(words) == 1 and (len(value) < 2 or words[0].isdigit()):
                     continue
                 self._add(words, Value(model=model, column=column, value=value))
+                if words[-1] in _SAID_OF:
+                    said = (*words[:-1], _SAID_OF[words[-1]])
+                    self._add(said, Value(model=model, column=column, value=value))
                 for others in COUNTRIES:
                     if value in others:
                         for other in others:
@@ -284,6 +301,8 @@ def _column_phrases(
             verb = verb[:-1]
         if verb[0] not in _DATE_ENDS:
             yield verb, 3
+            if verb[-1] in {"birth", "birthday", "born"}:
+                yield from ((("born",), 3), (("birthday",), 3), (("birth", "date"), 3))
             for noun, past in _DONE.items():
                 if verb == (noun,):
                     yield (past,), 3

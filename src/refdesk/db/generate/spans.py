@@ -82,7 +82,8 @@ def read_lasting(plan: Plan) -> None:
 def _unit(item: Item | None) -> str:
     if item is None:
         return "day"
-    for word in reversed([*item.text.lower().split(), item.text]):
+    words = item.text.lower().removesuffix(" between").split()
+    for word in reversed([*words, item.text]):
         for name, unit in _UNITS.items():
             if word in {name, f"{name}s"} or (not name.isascii() and name in word):
                 return unit
@@ -119,7 +120,14 @@ def _shown(plan: Plan, lead: Item, model: Model, value: Expression, alias: str) 
 
 def _named_ends(plan: Plan, lead: Item) -> tuple[Place, Place, list[Item]] | None:
     """Return two dates that stand after "between" or "from", in their order."""
-    link = next((each for each in plan.items if each.concept == "between" and not each.used), None)
+    link = next(
+        (
+            each
+            for each in plan.items
+            if not each.used and each.text.lower().split()[-1:] == ["between"]
+        ),
+        None,
+    )
     found: list[tuple[Place, Item]] = []
     for item in plan.items:
         place = plan.place(item)
@@ -127,7 +135,7 @@ def _named_ends(plan: Plan, lead: Item) -> tuple[Place, Place, list[Item]] | Non
             continue
         if link is None or plan.items.precedes(link, item):
             found.append((place, item))
-    if link is None or len(found) != 2 or found[0][0][0].id != found[1][0][0].id:
+    if link is None or len(found) != 2:
         return None
     return found[0][0], found[1][0], [link, found[0][1], found[1][1]]
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from refdesk.db.generate.items import Item, Items
+from refdesk.db.generate.tokens import identifier_words
 from refdesk.db.schema import Column, Model, ModelSet
 
 _HEADS: Final = frozenset(
@@ -49,6 +50,9 @@ def subject_of(items: Items, models: ModelSet) -> Model | None:
             heaviest = max(each.weight for each in item.columns)
             owners = {each.model.id for each in item.columns if each.weight == heaviest}
             aggregated = before is not None and before.concept in {"sum", "avg", "max", "min"}
+            more = {each.model.id for each in item.columns if says_more(before, each.column)}
+            for owner in more:
+                scores[owner] += 1.2
             for owner in owners:
                 scores[owner] += (1.5 if aggregated else 0.6) / (1 + 0.2 * (len(owners) - 1))
         for owner in {each.model.id for each in item.values}:
@@ -56,6 +60,14 @@ def subject_of(items: Items, models: ModelSet) -> Model | None:
     top = max(scores.values(), default=0.0)
     first = [model for model in models if scores[model.id] == top]
     return first[0] if top > 0.3 and (len(first) == 1 or named) else None
+
+
+def says_more(before: Item | None, column: Column) -> bool:
+    """Whether "total" stands before a column that is called a total."""
+    if before is None or before.concept not in {"count", "sum", "avg"}:
+        return False
+    said = set(before.text.lower().split()) - {"of", "the", "number"}
+    return bool(said & set(identifier_words(column.name)))
 
 
 def _asked(item: Item, items: Items) -> bool:
@@ -127,6 +139,16 @@ def is_flag(column: Column) -> bool:
 def is_amount(column: Column) -> bool:
     """Whether a column holds numbers that can be added up or compared."""
     return column.kind in {"integer", "number"} and not is_flag(column)
+
+
+def is_number_of(column: Column) -> bool:
+    """Whether a column says how many of something there are: ``stops``, ``review_count``."""
+    words = column.name.lower().split("_")
+    if column.kind != "integer" or column.primary or words[-1] == "id":
+        return False
+    return {words[0], words[-1]} & {"num", "count", "number"} != set() or (
+        words[-1].endswith("s") and not words[-1].endswith("ss")
+    )
 
 
 def _first(columns: list[Column], words: tuple[str, ...]) -> Column | None:

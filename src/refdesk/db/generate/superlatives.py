@@ -37,6 +37,9 @@ def read_superlative(plan: Plan, item: Item) -> None:
     """ "The most expensive product", "which country has the most customers"."""
     if item.concept not in _SUPERLATIVES or item.used:
         return
+    before = plan.items.before(item)
+    if before is not None and before.concept == "order":
+        return  # "ordered by the highest average rating first"
     descending = _SUPERLATIVES[item.concept]
     if item.concept in {"dearest", "cheapest"}:
         column = money_column(plan.subject)

@@ -43,6 +43,7 @@ _IRREGULAR: Final = {
     "addresses": "address",
     "always": "always",
     "statuses": "status",
+    "ids": "id",
     "bonuses": "bonus",
     "campuses": "campus",
     "buses": "bus",

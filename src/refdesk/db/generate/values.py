@@ -117,6 +117,9 @@ def _said_column(plan: Plan, item: Item, value: Value) -> list[Item]:
     """Return the words beside a value that say its column: "the city of Paris"."""
     said = []
     for beside in (plan.items.before(item), plan.items.after(item)):
+        if beside is not None and beside.concept == "named" and plan.items.precedes(beside, item):
+            said.append(beside)
+            beside = plan.items.before(beside)
         if beside is None or beside.used:
             continue
         if (
