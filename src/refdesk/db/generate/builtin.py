@@ -90,6 +90,8 @@ _ASIDES: Final = re.compile(
     r"[,(]?\s*\b(?:inclusive of|including) (?:both |the )?"
     r"(?:\d+ \w+ ago|today(?:'s date)?|(?:both )?(?:start and end dates?|ends))\)?"
     r"|\s*\(inclusive\)"
+    r"|(?<=last week)[\s,(]*(?:exclusive of|excluding|not including) the current week\)?"
+    r"|(?<=last month)[\s,(]*(?:exclusive of|excluding|not including) the current month\)?"
     r"|,?\s*\b(?:by|based on) (?:(?:doing|performing|using) )?(?:an? )?"
     r"(?:(?:left|inner|right|outer) )*join(?:ing)?\b[^.?!]*",
     re.IGNORECASE,
@@ -277,8 +279,8 @@ def _belongs(plan: Plan, item: Item) -> bool:
         return False
     if link is not None and (link.concept == "and" or link.text.lower() in {"their", "its"}):
         return False  # one more thing that is asked for
-    if link is not None and link.columns and not link.values and not link.models:
-        return False  # "enrolled students" is one name
+    if link is not None and (link.columns or link.models) and not link.values:
+        return False  # "enrolled students" is one name, and "states border" a deed
     plan.join(model)
     return True
 

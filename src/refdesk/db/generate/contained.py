@@ -7,10 +7,12 @@ from typing import Final
 from refdesk.db.generate.items import Item
 from refdesk.db.generate.plan import Place, Plan
 
+_FILLERS: Final = frozenset({"the", "letter", "letters", "word", "words", "phrase", "text", "a"})
 _WITH: Final = frozenset({"with", "having", "has", "have", "whose", "where", "includes", "and"})
 
 
 def read_contained(plan: Plan) -> None:
+    last: Place | None = None
     for item in plan.items:
         if item.used or item.concept not in {"contains", "starts", "ends"}:
             continue
@@ -23,12 +25,15 @@ def read_contained(plan: Plan) -> None:
         if place is None and negation is not None and negation.concept == "not":
             before = plan.items.before(negation)
             place = plan.place(before)
+        if before is not None and before.concept in {"or", "and"} and last is not None:
+            place, before = last, item  # "starts with J or ends with Z": of the same column
         if place is None or place[1].kind != "text":
             following = plan.items.after(end)
             place = plan.place(following)
             before = following
         if before is None or place is None or place[1].kind != "text":
             continue
+        last = place
         _match(plan, item, place, " ".join(words))
         before.used = True
     for item in plan.items:  # "with bluetooth in the description"
@@ -55,6 +60,8 @@ def read_contained(plan: Plan) -> None:
 def _run(plan: Plan, item: Item) -> tuple[list[str], Item]:
     """Return what is contained: what is quoted, else the unknown words that follow."""
     following = plan.items.after(item)
+    while following is not None and following.text.lower() in _FILLERS:
+        following.used, following = True, plan.items.after(following)
     if following is None:
         return [], item
     if following.quoted is not None:

@@ -16,12 +16,16 @@ _DATES: Final = frozenset({"date", "datetime"})
 
 
 def read_times(plan: Plan) -> None:
+    limited: set[tuple[str, str]] = set()
     for item in plan.items:
         if item.used or item.date is None:
             continue
         place, said = _date_place(plan, item)
         if place is None:
             continue
+        if (place[0].id, place[1].name) in limited and not plan.part(item):
+            continue  # two times at once are none
+        limited.add((place[0].id, place[1].name))
         start, end = item.date.start, item.date.end
         ends: list[tuple[Op, datetime | None]] = [(">=", start), ("<", end)]
         if place[1].kind in _NUMBERS:

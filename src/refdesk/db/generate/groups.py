@@ -50,6 +50,9 @@ def read_period(plan: Plan, item: Item) -> None:
             continue
         plan.keys.append((call, function.lower()))
         plan.orders.append((Field(name=function.lower()), False))
+    if "MONTH" in functions:
+        first = Call(name="DATE_TRUNC", args=(Constant(value="month"), value))
+        plan.keys.append((first, "month_start"))
     item.used = True
 
 

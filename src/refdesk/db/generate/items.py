@@ -145,6 +145,9 @@ def _longest(
             return end, tuple(each for each in found if isinstance(each, Value))
         if end - at > 1 and tokens[at].raw.lower() == "orders" and "order" in found:
             continue  # "orders by customers" sorts nothing
+        if end - at == 1 and tokens[at].raw.islower() and any(isinstance(x, str) for x in found):
+            # "it" and "us" are words, and no countries.
+            found = tuple(x for x in found if not (isinstance(x, Value) and len(x.value) < 4))
         if found:
             return end, found
     return at + 1, ()

@@ -41,10 +41,17 @@ def read_by(plan: Plan, item: Item) -> None:
         return
     if plan.aggregates or _has_aggregate(plan):
         before = plan.items.before(item)
-        agent = before is not None and before.unknown and bool(target.models)
+        verb = plan.items.before(item, skip=False)
+        # "Made by customers" says who made them; "by customer" says what to group by.
+        agent = (
+            bool(target.models) and verb is not None and (verb.unknown or verb.concept == "stop")
+        )
         if not agent and (not later or target.concept is None) and group_on(plan, target):
             item.used = True
             group_along(plan, target)
+            return
+        if agent:
+            item.used = True
             return
     if later or (plan.orders and plan.limit) or not (plan.aggregates or _has_aggregate(plan)):
         value = order_value(plan, target)

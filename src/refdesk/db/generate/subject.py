@@ -146,7 +146,7 @@ def is_number_of(column: Column) -> bool:
     words = column.name.lower().split("_")
     if column.kind != "integer" or column.primary or words[-1] == "id":
         return False
-    return {words[0], words[-1]} & {"num", "count", "number"} != set() or (
+    return bool({words[0], words[-1]} & {"num", "count"}) or (
         words[-1].endswith("s") and not words[-1].endswith("ss")
     )
 

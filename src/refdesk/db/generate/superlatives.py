@@ -243,8 +243,23 @@ def _ordered(plan: Plan, item: Item, value: Expression, descending: bool) -> Non
         plan.limit, top.used = top.top, True
     elif any(each.concept in {"order", "desc", "asc"} for each in plan.items):
         return  # "which have the most, ordered by …" wants them all
+    elif _several(plan, item):
+        plan.notices.append("all are shown, in that order; ask for the top 1 to have one")
     elif not (item.concept in {"newest", "oldest"} and _plural(plan)):
         plan.limit = plan.limit or 1
+
+
+def _several(plan: Plan, item: Item) -> bool:
+    """Whether several are asked for: "which shops have the most orders"."""
+    entity = entity_before(plan, item)
+    asked = plan.items.before(entity, skip=False) if entity is not None else None
+    return (
+        entity is not None
+        and asked is not None
+        and asked.text.lower() in {"which", "what"}
+        and entity.text.isascii()
+        and plain(entity.text.split()[-1]) != entity.text.lower().split()[-1]
+    )
 
 
 def _plural(plan: Plan) -> bool:

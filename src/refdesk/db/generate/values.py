@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from itertools import pairwise
+from typing import Final
 
 from refdesk.db.generate.items import Item
 from refdesk.db.generate.plan import Plan
 from refdesk.db.generate.schema_words import Value
 from refdesk.db.generate.subject import name_column
+from refdesk.db.generate.tokens import identifier_words
 
 
 def read_values(plan: Plan) -> None:
@@ -50,6 +52,9 @@ def read_values(plan: Plan) -> None:
                     between.used = between.used or between.concept in {"or", "and"}
 
 
+_WAYS: Final = frozenset({"from", "to", "origin", "destination"})
+
+
 def _chosen(plan: Plan, item: Item) -> Value | None:
     """Return the value meant: of a column said beside it, else of the subject, else nearby."""
     near = [each for each in item.values if plan.near(each.model)]
@@ -69,6 +74,13 @@ def _chosen(plan: Plan, item: Item) -> Value | None:
         near = adjective
     own = [each for each in near if each.model.id == plan.subject.id]
     chosen = own or near
+    link = plan.items.before(item, skip=False)
+    said_way = link.text.lower() if link is not None else ""
+    ways = [each for each in chosen if identifier_words(each.column.name)[0] in _WAYS]
+    if ways:
+        chosen = [each for each in ways if identifier_words(each.column.name)[0] == said_way]
+        if not chosen:
+            return None  # from or to it: nothing says which
     if len({(each.model.id, each.column.name) for each in chosen}) > 1:
         named = {n.model.id for other in plan.items for n in other.models}
         chosen = [each for each in chosen if each.model.id in named] or chosen
@@ -140,13 +152,14 @@ def read_quoted(plan: Plan) -> None:
             continue
         text = item.quoted
         before = plan.items.before(item)
-        if before is not None and before.concept == "named":
+        called = before is not None and before.concept == "named"
+        if before is not None and called:
             before.used = True
             before = plan.items.before(before) or before
         place = plan.place(before)
         if before is not None and (place is None or place[1].kind != "text"):
             model = plan.model(before) or plan.subject
-            column = name_column(model) if before.models or before.used else None
+            column = name_column(model) if before.models or called else None
             place = (model, column) if column else None
         if before is None or place is None or place[1].kind != "text":
             continue
