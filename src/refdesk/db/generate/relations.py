@@ -183,7 +183,9 @@ def _key(model: Model, names: Names, others: frozenset[Words]) -> Column | None:
     if not columns:
         return None
     first, words = columns[0]
-    if words[:-1] in others or (len(columns) > 1 and columns[1][0].name.lower().endswith("id")):
+    if any(words[at:-1] in others for at in range(len(words) - 1)) or (
+        len(columns) > 1 and columns[1][0].name.lower().endswith("id")
+    ):
         return None
     named = len(words) > 1 and words[-1] in {"name", "code"} and first.kind == "text"
     return first if named or first.name.lower().endswith("id") else None

@@ -289,7 +289,7 @@ def _column_phrases(
         yield short, 3
     if column.kind == "boolean" and short[0] in {"is", "has", "was", "can", "are"}:
         yield short[1:], 3
-    ordinal = short[-1] == "number"  # a house number counts nothing
+    ordinal = words[-1] == "number"  # a house number counts nothing
     counts = {short[0], short[-1]} & _COUNT_WORDS and not ordinal
     if column.kind in {"integer", "number"} and counts:
         counted = tuple(word for word in short if word not in _COUNT_WORDS | {"of"})
