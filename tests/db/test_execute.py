@@ -122,6 +122,18 @@ async def test_a_long_cell_is_cut(url: str) -> None:
     runner.close()
 
 
+async def test_one_huge_cell_is_enough(url: str) -> None:
+    """What is cut counts as what was read, so that no second one is waited for."""
+    runner = Runner("shop", url, Bounds(bytes=1000, cell_chars=20))
+    wide = "REPLACE(REPLACE(name, 'i', '1234567890'), '0', '12345678901234567890123456789012345')"
+    nested = "REPLACE({}, '1', '" + "z" * 400 + "')"
+    sql = f"SELECT id, {nested.format(wide)} AS wide FROM item ORDER BY id"
+    found = await runner.run(Written(sql=sql, params={}))
+    assert ([row["id"] for row in found.rows], found.cut) == ([1], "bytes")
+    assert len(found.rows[0]["wide"]) == 20
+    runner.close()
+
+
 async def test_the_deadline_ends_a_query(url: str) -> None:
     """A query that takes too long is an error that says so, and the next one runs as ever."""
     runner = Runner("shop", url, Bounds(seconds=0.3))

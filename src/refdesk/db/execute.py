@@ -34,7 +34,6 @@ _SLACK_S: Final = 0.5
 """How much later than the database our own clock ends a statement."""
 _STOPS: Final = 20
 _STOP_AGAIN_S: Final = 0.1
-_BATCH: Final = 50
 _EXACT_DIGITS: Final = 15
 _EXACT: Final = 2**53
 _LARGEST: Final = 2**63
@@ -279,29 +278,27 @@ class _Stoppable:
 def _read(cursor: Any, max_rows: int, bounds: Bounds) -> Rows:
     columns: tuple[str, ...] = ()
     rows: list[Mapping[str, Any]] = []
-    size = 0
+    kept = sent = 0
     cut: Cut = ""
-    # The first fetch is small: nobody knows yet how wide a row is.
-    batch = 1
-    while found := cursor.fetchmany(batch):
-        last = len(found) < batch
-        batch = _BATCH
-        # Where rows are streamed they are known with the first one.
+    # One at a time: nobody knows how wide the next one is.
+    while (row := cursor.fetchone()) is not None:
+        if len(rows) == max_rows:
+            return Rows(rows=tuple(rows), cut="rows")
+        # Where rows are streamed, their columns are known with the first one.
         columns = columns or _unlike(str(column[0]) for column in cursor.description)
-        for row in found:
-            if len(rows) == max_rows:
-                return Rows(rows=tuple(rows), cut="rows")
-            cells = {}
-            for name, value in zip(columns, row, strict=True):
-                cells[name], length = plain(value, bounds.cell_chars)
-                if length > bounds.cell_chars:
-                    cut, length = "cells", bounds.cell_chars
-                size += length
-            if size > bounds.bytes:
-                return Rows(rows=tuple(rows), cut="bytes")
-            rows.append(cells)
-        if last:
-            break  # asked again, a server would only say that there is no more
+        cells = {}
+        for name, value in zip(columns, row, strict=True):
+            cells[name], length = plain(value, bounds.cell_chars)
+            sent += length
+            if length > bounds.cell_chars:
+                cut, length = "cells", bounds.cell_chars
+            kept += length
+        if kept > bounds.bytes:
+            return Rows(rows=tuple(rows), cut="bytes")
+        rows.append(cells)
+        if sent > bounds.bytes:
+            # What was cut has come over the wire all the same; no more of it.
+            return Rows(rows=tuple(rows), cut="bytes")
     return Rows(rows=tuple(rows), cut=cut)
 
 

@@ -7,7 +7,6 @@ import json
 from collections.abc import Callable
 from datetime import datetime, timedelta
 from functools import lru_cache
-from itertools import islice
 from typing import Any
 from weakref import WeakKeyDictionary
 
@@ -112,9 +111,9 @@ class _Streamed:
         """The columns, once the first row is there; None while there is none."""
         return self._cursor.description
 
-    def fetchmany(self, size: int) -> list[Any]:
-        """Return the next rows; fewer than asked for: there are no more."""
-        return list(islice(self._rows, size))
+    def fetchone(self) -> Any:
+        """Return the next row, None after the last."""
+        return next(self._rows, None)
 
     def close(self) -> None:
         """Leave it; rows that are still to come are not sent."""

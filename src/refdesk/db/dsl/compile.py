@@ -30,7 +30,16 @@ from refdesk.db.dsl.results import (
 from refdesk.db.dsl.scope import Entry, Scope
 from refdesk.db.dsl.sources import MOST_ROWS, Named, Sources, named
 from refdesk.db.dsl.translate import Enough, Findings, Noted, Translator
-from refdesk.db.dsl.types import Condition, Order, Parameter, Query, QueryError, Selected, Star
+from refdesk.db.dsl.types import (
+    Condition,
+    Constant,
+    Order,
+    Parameter,
+    Query,
+    QueryError,
+    Selected,
+    Star,
+)
 from refdesk.db.dsl.values import DIALECTS, Dialect, Element, Value, Wrong, own
 from refdesk.db.schema import Kind, ModelSet
 
@@ -416,6 +425,8 @@ class _Compiler:
             where = f"{_at(path, 'orders')}[{index}]"
             place = place_of(order.value, outs)
             with self.findings.part("E130", where):
+                if isinstance(order.value, Constant | Parameter):
+                    raise Wrong("an order is by a column; a value is the same for every row")
                 if query.distinct:
                     if place is None:
                         place = place_of_element(translator.value(order.value, where), outs)

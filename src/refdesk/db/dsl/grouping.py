@@ -10,7 +10,7 @@ from refdesk.db.dsl.functions import AGGREGATES
 from refdesk.db.dsl.results import Out, place_of
 from refdesk.db.dsl.scope import Scope
 from refdesk.db.dsl.translate import has_aggregate
-from refdesk.db.dsl.types import Call, Expression, Field, Query, SubQuery
+from refdesk.db.dsl.types import Call, Constant, Expression, Field, Parameter, Query, SubQuery
 from refdesk.db.dsl.values import Element, Wrong
 
 
@@ -33,6 +33,8 @@ class Grouping:
 
     def place(self, group: Expression) -> int | None:
         """Return the place of what is selected that a group means, or raise Wrong."""
+        if isinstance(group, Constant | Parameter):
+            raise Wrong("a group is by a column; a value is the same for every row")
         at = place_of(group, self._outs)
         if at is not None and has_aggregate(self._outs[at].expression):
             raise Wrong(f"{self._outs[at].name!r} counts rows together; group by a column")
