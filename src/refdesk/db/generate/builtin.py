@@ -105,6 +105,10 @@ def generate(
     serious, light = weigh(plan, left)
     if serious:
         return Generated(refused=not_understood(text, serious, models))
+    first = next(iter(items), None)
+    asks_who = first is not None and first.text.lower() in {"who", "谁"}
+    if asks_who and plan.aggregates and not plan.keys:
+        return Generated(refused=f"{text!r} asks who, and only a figure was understood")
     if twice := count_once(plan):
         return Generated(refused=f"{text!r} would count rows of {twice!r} more than once; {REMEDY}")
     notices = list(plan.notices)

@@ -6,9 +6,11 @@ from datetime import datetime, timedelta
 from typing import Any, Final
 
 from refdesk.db.dsl.types import Op
+from refdesk.db.generate.groups import better_column
 from refdesk.db.generate.items import Item
 from refdesk.db.generate.plan import Place, Plan
 from refdesk.db.generate.subject import date_column
+from refdesk.db.generate.tokens import identifier_words
 from refdesk.db.schema import Column
 
 _NUMBERS: Final = frozenset({"integer", "number"})
@@ -60,6 +62,8 @@ def _date_place(plan: Plan, item: Item) -> tuple[Place | None, Item | None]:
             return place, beside
     for other in plan.items:
         place = plan.place(other)
+        if other.models and not better_column(other):
+            continue  # "orders" are no order date
         if place and place[1].kind in _DATES and not other.used:
             return place, other
     if any(_deed(plan, each) for each in plan.items):
@@ -72,7 +76,7 @@ def _date_place(plan: Plan, item: Item) -> tuple[Place | None, Item | None]:
         column = date_column(beside_model)
         if column is not None and date_column(plan.subject) is not None:
             return None, None  # "customers who bought cars of 2020": which of both is that old
-        if column is not None:
+        if column is not None and not _done(plan):
             return (beside_model, column), None
     if near is not None and near.values and near.text.endswith("ed"):
         dates = [each for each in plan.subject.columns if each.kind in _DATES]
@@ -83,12 +87,18 @@ def _date_place(plan: Plan, item: Item) -> tuple[Place | None, Item | None]:
         return (plan.subject, column), None
     for other in plan.items:
         for name in other.models:
+            if _done(plan):
+                break  # "books borrowed in 2026": the day of that is somewhere else
             column = date_column(name.model) if plan.near(name.model) else None
             if column is not None:
                 return (name.model, column), None
     return None, None
 
 
+_PLAIN_DATES: Final = frozenset(
+    {"date", "datetime", "time", "timestamp", "at", "on", "day", "ts", "dt", "created", "crtd"}
+)
+"""What names of dates say of themselves, and not of what was done then."""
 _MONTHS: Final = (
     *("January", "February", "March", "April", "May", "June", "July", "August", "September"),
     *("October", "November", "December"),
@@ -111,11 +121,19 @@ def _stored_months(
     return [(place[1], "=", [start.year]), (month, "=", values)]
 
 
+def _done(plan: Plan) -> bool:
+    """Whether a word says what was done, and no column is known for it."""
+    return any(each.unknown and each.text.lower().endswith("ed") for each in plan.items)
+
+
 def _deed(plan: Plan, item: Item) -> bool:
     """Whether a word says what was done, on a day that no column is known to hold."""
     dates = [each for each in plan.subject.columns if each.kind in _DATES]
-    if not item.unknown or not item.text.endswith("ed") or len(dates) < 2:
+    if not item.unknown or not item.text.endswith("ed") or not dates:
         return False
+    if len(dates) == 1:
+        told = set(identifier_words(dates[0].name)) - _PLAIN_DATES
+        return bool(told) and not any(word[:4] == item.text.lower()[:4] for word in told)
     return item.text.lower() not in {"created", "added", "placed", "signed", "registered"}
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from refdesk.db.dsl import Comparison, Constant, Group
 from refdesk.db.generate.amounts import read_amounts
 from refdesk.db.generate.compared import read_compared, read_weekdays, read_within, read_without
 from refdesk.db.generate.contained import read_contained
@@ -68,6 +69,14 @@ def _missing(plan: Plan) -> None:
             continue
         if item.concept == "not" and (_is_stock(place[1]) or is_number_of(place[1])):
             plan.compare(said, place, "=", 0)
+        elif item.concept == "not" and is_amount(place[1]):
+            value = plan.field(*place)  # "without a fine": there is none, or it is nought
+            nothing = (
+                Comparison(left=value, op="is", right=Constant(value="null")),
+                Comparison(left=value, op="=", right=Constant(value=0), either=True),
+            )
+            plan.wheres.append((Group(wheres=nothing), said))
+            said.used = True
         else:
             plan.compare(said, place, "is", "not null" if item.concept == "filled" else "null")
         item.used = True

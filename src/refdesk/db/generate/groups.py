@@ -54,6 +54,7 @@ def read_period(plan: Plan, item: Item) -> None:
         first = Call(name="DATE_TRUNC", args=(Constant(value="month"), value))
         plan.keys.append((first, "month_start"))
     item.used = True
+    group_along(plan, item)
 
 
 def time_place(plan: Plan) -> Place | None:

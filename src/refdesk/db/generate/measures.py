@@ -72,7 +72,12 @@ def count_of(plan: Plan, item: Item) -> str | None:
         before.used = True
         grouped = model.id in {each.id for each in plan.entities}
         return plan.count(plan.subject if grouped else model)
-    if target is None and any(getattr(each, "name", "") == "COUNT" for each, _ in plan.aggregates):
+    said = item.text.lower() in {"count", "counts"}
+    if (
+        said
+        and target is None
+        and any(getattr(each, "name", "") == "COUNT" for each, _ in plan.aggregates)
+    ):
         return ""  # "… and their counts"
     if target is None or place is None or item.columns:
         return None

@@ -10,7 +10,7 @@ from refdesk.db.generate.groups import group_along, group_entity, group_on
 from refdesk.db.generate.items import Item
 from refdesk.db.generate.measures import FUNCTIONS, measure, totalled
 from refdesk.db.generate.plan import Plan, figure_of
-from refdesk.db.generate.subject import name_column
+from refdesk.db.generate.subject import is_amount, name_column
 from refdesk.db.generate.superlatives import top_of
 
 _ALPHABETICAL: Final = ("alphabetical", "in alphabetical")
@@ -80,6 +80,7 @@ def _top_by(plan: Plan, item: Item, top: Item, target: Item) -> None:
     entity = plan.items.after(top)
     while entity is not None and entity.values and not (entity.models or entity.columns):
         entity = plan.items.after(entity)
+    value = _added_up(plan, entity, value, target)
     grouped = len(plan.aggregates) > known or (isinstance(value, Field) and value.source is None)
     if grouped and not plan.keys and not (entity and group_entity(plan, entity)):
         return
@@ -99,6 +100,22 @@ def _top_by(plan: Plan, item: Item, top: Item, target: Item) -> None:
         alias = measure(plan, second)
         if alias:
             plan.orders.append((Field(name=alias), not lowest))
+
+
+def _added_up(plan: Plan, entity: Item | None, value: Expression, target: Item) -> Expression:
+    """ "Top customers by revenue": what many rows of another table hold is added up."""
+    model = plan.model(entity)
+    if model is None or not isinstance(value, Field) or value.source in {None, f"${model.id}"}:
+        return value
+    owner = next((each for each in plan.models if f"${each.id}" == value.source), None)
+    column = owner.column(value.name) if owner is not None else None
+    if owner is None or column is None or not is_amount(column):
+        return value
+    plan.join(model)
+    if not plan.joins.repeats(model):
+        return value
+    plan.notices.append(f"{target.text.strip()!r} was added up")
+    return Field(name=plan.aggregate("SUM", owner, value))
 
 
 def order_value(plan: Plan, target: Item) -> Expression | None:

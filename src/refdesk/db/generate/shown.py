@@ -38,6 +38,9 @@ def read_having(plan: Plan, item: Item) -> None:
     if not plan.keys and not group_entity(plan, entity):
         return
     alias = plan.count(model)
+    owner = plan.entities[-1] if plan.entities else None
+    if owner is not None and owner.id != model.id and not plan.joins.repeats(owner):
+        return  # one row has one of them at most
     plan.havings.append(
         Comparison(
             left=Field(name=alias),

@@ -142,9 +142,11 @@ def _of_its_kind(plan: Plan, item: Item, following: Item, descending: bool) -> b
 
 def _counted_before(plan: Plan, item: Item, before: Item | None, *, descending: bool) -> bool:
     """借阅次数最多: what is counted stands before."""
-    if before is None or before.concept != "count":
+    if before is None:
         return False
-    counted = plan.items.before(before)
+    counted = plan.items.before(before) if before.concept == "count" else before
+    if before.concept != "count" and before.text.isascii():
+        return False
     model, entity = plan.model(counted), entity_before(plan, item)
     if model is None or counted is None or entity is None or entity is counted:
         return False
@@ -179,6 +181,14 @@ def _extreme(plan: Plan, item: Item, target: Item, place: Place, *, descending: 
     if plan.keys or not (named or entity is not None or top_of(plan)):
         plan.aggregate("MAX" if descending else "MIN", place[0], plan.field(*place))
         item.used = True
+        return
+    held = plan.place(entity) if entity is not None and not entity.models else None
+    summed = item.text.lower() in {"most", "least", "fewest"} and place[1].kind in NUMBERS
+    if entity is not None and held is not None and summed and held[1] not in plan.naming(held[0]):
+        # "Which genre has the most copies": all of a genre's copies.
+        if group_entity(plan, entity):
+            alias = plan.aggregate("SUM", place[0], plan.field(*place))
+            _ordered(plan, item, Field(name=alias), descending)
         return
     _ordered(plan, item, plan.field(*place), descending)
     if place not in plan.shown and plan.shown:
