@@ -39,7 +39,8 @@ from refdesk.db.dsl.write import to_document
 from refdesk.db.execute import ExecutionFailed
 from refdesk.db.gate import Refused, write
 from refdesk.db.generate import generate
-from refdesk.db.handler import DatabaseHandler, Scope, compile_for
+from refdesk.db.handler import DatabaseHandler
+from refdesk.db.reading import Scope, compile_for
 
 ROOT = Path(__file__).parents[1]
 DATA = Path(os.environ.get("REFDESK_BENCH_DATA", ROOT.parent / "shared" / "data"))

@@ -19,7 +19,7 @@ import psycopg
 
 from refdesk.db.dsl.parse import parse
 from refdesk.db.gate import Written, write
-from refdesk.db.handler import Scope, compile_for
+from refdesk.db.reading import Scope, compile_for
 
 ROWS = 1_000_000
 TABLE = (

@@ -21,8 +21,9 @@ from refdesk.api.search import Host
 from refdesk.db.dsl import Comparison, Constant, Field, Query, QueryError, Source
 from refdesk.db.dsl.parse import parse
 from refdesk.db.gate import write
-from refdesk.db.handler import DatabaseHandler, NotAnswered, compile_for, describe, lint_for
-from refdesk.db.handler import Scope as Reading
+from refdesk.db.handler import DatabaseHandler, NotAnswered
+from refdesk.db.reading import Scope as Reading
+from refdesk.db.reading import compile_for, describe, lint_for
 from refdesk.errors import RefdeskError, UnknownName, WireError
 from refdesk.gateway.client import Client, HeaderList, Receive, Scope, Send
 from refdesk.gateway.driver import CHARGED_KEY

@@ -4,7 +4,7 @@ The query language: typed values, a reader, a writer, a linter, and a compiler t
 Pure: nothing here asks a database or a clock.  Values are bound, names are looked up.
 """
 
-from refdesk.db.dsl.compile import Compiled, Statement, compile, compile_whole, count_of  # noqa: A004
+from refdesk.db.dsl.compile import Compiled, compile, compile_whole, count_of  # noqa: A004
 from refdesk.db.dsl.lint import lint
 from refdesk.db.dsl.parse import parse, parse_conditions, parse_orders, parse_select
 from refdesk.db.dsl.types import (
@@ -34,7 +34,7 @@ from refdesk.db.dsl.types import (
     SubQuery,
     When,
 )
-from refdesk.db.dsl.values import DIALECTS, Dialect
+from refdesk.db.dsl.values import DIALECTS, Dialect, Statement
 from refdesk.db.dsl.write import conditions_to_document, to_document
 
 __all__ = [

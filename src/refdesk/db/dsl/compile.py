@@ -14,17 +14,17 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import partial
-from typing import TYPE_CHECKING, Any, Final, cast
+from typing import TYPE_CHECKING, Any, Final
 
 import sqlalchemy as sa
 
 from refdesk.db.dsl.grouping import Grouping
+from refdesk.db.dsl.ordering import Orders
 from refdesk.db.dsl.results import (
     Column,
     Out,
     columns_of,
     place_of,
-    place_of_element,
     selected,
 )
 from refdesk.db.dsl.scope import Entry, Scope
@@ -32,21 +32,18 @@ from refdesk.db.dsl.sources import MOST_ROWS, Named, Sources, named
 from refdesk.db.dsl.translate import Enough, Findings, Noted, Translator
 from refdesk.db.dsl.types import (
     Condition,
-    Constant,
-    Order,
     Parameter,
     Query,
     QueryError,
     Selected,
     Star,
 )
-from refdesk.db.dsl.values import DIALECTS, Dialect, Element, Value, Wrong, own
+from refdesk.db.dsl.values import DIALECTS, Dialect, Element, Statement, Value, Wrong, own
 from refdesk.db.schema import Kind, ModelSet
 
 if TYPE_CHECKING:
     from refdesk.db.permission import Identity, Permission
 
-Statement = sa.Select[Any] | sa.CompoundSelect[Any]
 
 PAGE_SIZE: Final = 20
 """How many rows a page has that does not say it."""
@@ -173,6 +170,9 @@ class _Compiler:
             fenced=fenced,
         )
         self._mysql = dialect in ("mysql", "mariadb")
+        self.orders = Orders(
+            findings=self.findings, dialect=dialect, anonymous=self.sources.anonymous
+        )
 
     # --- whole queries ---------------------------------------------------------------------------
 
@@ -250,29 +250,7 @@ class _Compiler:
         places = [place_of(each.value, outs) for each in query.orders]
         wrong = "a union is ordered by what it selects, by name or alias"
         united = sa.union_all(*branches)
-        return self._ordered_by_place(united, query.orders, places, path, wrong), outs
-
-    def _ordered_by_place(
-        self,
-        statement: Statement,
-        orders: tuple[Order, ...],
-        places: list[int | None],
-        path: str,
-        wrong: str,
-    ) -> Statement:
-        """Order what is a union or distinct, and so can be ordered by its columns only."""
-        columns: list[Element] = []
-        if self._mysql and any(each.nulls for each in orders):
-            # Where nulls stand is said by an expression, which needs a query around it.
-            inner = statement.subquery(self.sources.anonymous())
-            statement, columns = sa.select(*inner.c), list(inner.c)
-        for index, (order, place) in enumerate(zip(orders, places, strict=True)):
-            with self.findings.part("E130", f"{_at(path, 'orders')}[{index}]"):
-                if place is None:
-                    raise Wrong(wrong)
-                element = columns[place] if columns else own(str(place + 1))
-                statement = statement.order_by(*self._ordered(element, order))
-        return statement
+        return self.orders.by_place(united, query.orders, places, path, wrong), outs
 
     def _within(
         self, query: Query, path: str, preset: tuple[Condition, ...] = ()
@@ -327,7 +305,7 @@ class _Compiler:
         grouping = Grouping(query, found, scope)
         statement = self._grouped(query, path, statement, grouping, translator, aliases)
         later = replace(last, aliases=aliases, aggregates=grouping.counted)
-        statement = self._sorted(query, path, statement, found, later)
+        statement = self.orders.of_select(query, path, statement, found, later)
         if len(self.findings.found) > before:
             raise Noted
         return statement, found
@@ -411,48 +389,6 @@ class _Compiler:
         except Noted:
             return statement
         return statement if having is None else statement.having(having)
-
-    def _sorted(
-        self,
-        query: Query,
-        path: str,
-        statement: sa.Select[Any],
-        outs: tuple[Out, ...],
-        translator: Translator,
-    ) -> sa.Select[Any]:
-        places: list[int | None] = []
-        for index, order in enumerate(query.orders):
-            where = f"{_at(path, 'orders')}[{index}]"
-            place = place_of(order.value, outs)
-            with self.findings.part("E130", where):
-                if isinstance(order.value, Constant | Parameter):
-                    raise Wrong("an order is by a column; a value is the same for every row")
-                if query.distinct:
-                    if place is None:
-                        place = place_of_element(translator.value(order.value, where), outs)
-                elif place is None or (order.nulls and self._mysql):
-                    value = outs[place].value if place is not None else None
-                    element = (value or translator.value(order.value, where)).element
-                    statement = statement.order_by(*self._ordered(element, order))
-                else:
-                    statement = statement.order_by(*self._ordered(own(str(place + 1)), order))
-            places.append(place)
-        if not query.distinct:
-            return statement
-        wrong = "what is distinct is ordered by what is selected; select this too"
-        distinct = statement.distinct()
-        return cast(
-            "sa.Select[Any]", self._ordered_by_place(distinct, query.orders, places, path, wrong)
-        )
-
-    def _ordered(self, element: Element, order: Order) -> list[Element]:
-        step: Element = element.desc() if order.descending else element.asc()
-        if order.nulls is None:
-            return [step]
-        if not self._mysql:
-            return [step.nulls_first() if order.nulls == "first" else step.nulls_last()]
-        absent = sa.case((element.is_(None), own("1")), else_=own("0"))
-        return [absent.desc() if order.nulls == "first" else absent.asc(), step]
 
 
 def _at(path: str, key: str) -> str:

@@ -18,6 +18,7 @@ Dialect = Literal["sqlite", "postgresql", "mysql", "mariadb", "duckdb"]
 DIALECTS: tuple[Dialect, ...] = get_args(Dialect)
 
 Element = sa.ColumnElement[Any]
+Statement = sa.Select[Any] | sa.CompoundSelect[Any]
 
 _UNSET: Final = object()
 
