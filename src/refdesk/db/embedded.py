@@ -143,12 +143,16 @@ def _text(raw: bytes) -> str:
 
 
 def _lower(value: object) -> str | None:
-    return None if value is None else _shown(value).lower()
+    text = _as_text(value)
+    return None if text is None else text.lower()
 
 
 def _upper(value: object) -> str | None:
-    return None if value is None else _shown(value).upper()
+    text = _as_text(value)
+    return None if text is None else text.upper()
 
 
-def _shown(value: object) -> str:
+def _as_text(value: object) -> str | None:
+    if isinstance(value, str) or value is None:
+        return value
     return _text(value) if isinstance(value, bytes) else str(value)
