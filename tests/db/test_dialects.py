@@ -28,6 +28,7 @@ SALES = Model(
         Column(name="day", type="date"),
         Column(name="at", type="datetime"),
         Column(name="paid", type="boolean"),
+        Column(name="more", type="json"),
     ),
 )
 SHOPS = Model(
@@ -36,18 +37,19 @@ SHOPS = Model(
     columns=(Column(name="id", type="integer", primary=True), Column(name="城市", type="string")),
 )
 MODELS = ModelSet((SALES, SHOPS))
+MORE = '{"a": {"b": [10, "x"]}, "k,1": "comma", "{c}": "brace", "sp ace": "s"}'
 ROWS: list[tuple[Any, ...]] = [
-    (1, "Apple 50%", 1, 10.5, 2, "2025-01-31", "2025-01-31 10:00:00", True),
-    (2, "apple_pie", 1, 4.0, 3, "2025-02-01", "2025-02-01 00:00:00", False),
-    (3, "Pear\\", 2, 7.25, 1, "2025-03-30", "2025-03-30 23:59:59", True),
-    (4, None, 9, None, 0, None, None, None),
-    (5, "pear!", 2, 7.25, 4, "2024-12-30", "2024-12-30 08:30:15", False),
+    (1, "Apple 50%", 1, 10.5, 2, "2025-01-31", "2025-01-31 10:00:00", True, MORE),
+    (2, "apple_pie", 1, 4.0, 3, "2025-02-01", "2025-02-01 00:00:00", False, None),
+    (3, "Pear\\", 2, 7.25, 1, "2025-03-30", "2025-03-30 23:59:59", True, None),
+    (4, None, 9, None, 0, None, None, None, None),
+    (5, "pear!", 2, 7.25, 4, "2024-12-30", "2024-12-30 08:30:15", False, None),
 ]
 NOW = datetime(2025, 4, 1, 9, 30)
 
 TABLES = (
     """create table "Sales" (id integer primary key, "order" varchar(40), "shopId" integer,
-       price decimal(10,2), qty integer, day date, "at" timestamp null, paid boolean)""",
+       price decimal(10,2), qty integer, day date, "at" timestamp null, paid boolean, more json)""",
     'create table shops (id integer primary key, "城市" varchar(40))',
 )
 SHOP_ROWS = [(1, "Paris"), (2, "上海")]
@@ -174,6 +176,12 @@ CASES = [
         "many",
     ),
     _value({"query": {"select": [":MAX(qty)"], "from": "Sales"}}, 1, 4),
+    _value("more$.a.b[0]", 1, "10"),
+    _value("more$.a.b[1]", 1, "x"),
+    _value("more$.`k,1`", 1, "comma"),
+    _value("more$.`{c}`", 1, "brace"),
+    _value("more$.`sp ace`", 1, "s"),
+    _value("more$.`it's`", 1, None),
     _where({"field": "order", "like": "APPLE%"}, 1, 2),
     _where({"field": "order", "not like": "apple%"}, 3, 5),
     _where([{"field": "'ÉCOLE Ж'", "match": "école ж"}, ONE], 1),

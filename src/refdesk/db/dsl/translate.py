@@ -259,14 +259,17 @@ class Translator:
         if value.kind not in ("json", "text", "other"):
             raise Wrong(f"{field.name!r} is {value.kind} and has nothing inside it")
         self._may_fail()  # text need not be JSON
+        path = field.path
+        if any(isinstance(step, str) and set(step) & set('"\\') for step in path):
+            raise Wrong("the name of a member inside JSON has no quotes and no backslash here")
         if self.dialect == "duckdb":
-            steps = "".join(
-                f"[{step}]" if isinstance(step, int) else '."' + step.replace('"', '\\"') + '"'
-                for step in field.path
-            )
+            steps = "".join(f"[{step}]" if isinstance(step, int) else f'."{step}"' for step in path)
             inside: Element = sa.func.json_extract_string(value.element, f"${steps}")
         else:
-            inside = sa.type_coerce(value.element, sa.JSON())[field.path].as_string()
+            if self.dialect == "postgresql":
+                # The path is an array there, whose members may hold commas and braces.
+                path = tuple(f'"{step}"' if isinstance(step, str) else step for step in path)
+            inside = sa.type_coerce(value.element, sa.JSON())[path].as_string()
         return Value(element=inside, kind="text")
 
     def _call(self, call: Call, path: str) -> Value:
