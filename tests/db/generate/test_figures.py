@@ -55,6 +55,17 @@ FIRM = [
      "SELECT name FROM employees WHERE salary > (SELECT avg(salary) FROM employees)"),
     ("List all employees and their departments",
      "SELECT e.name, d.name FROM employees e JOIN departments d ON d.id = e.department_id"),
+    ("What is the average salary for each gender and department?",
+     ("SELECT e.gender, d.name, avg(e.salary) FROM employees e JOIN departments d"
+     " ON d.id = e.department_id GROUP BY 1, d.id")),
+    ("Which departments have more than 1 remote employee?",
+     ("SELECT d.name FROM employees e JOIN departments d ON d.id = e.department_id"
+     " WHERE e.is_remote GROUP BY d.id HAVING count(*) > 1")),
+    ("How many hours were worked on each project by engineers?",
+     ("SELECT p.title, sum(a.hours) FROM assignments a JOIN projects p ON p.id = a.project_id"
+     " JOIN employees e ON e.id = a.employee_id WHERE e.job_title = 'engineer' GROUP BY p.id")),
+    ("What are the most common job titles?",
+     "SELECT job_title, count(*) FROM employees GROUP BY 1 ORDER BY 2 DESC"),
     ("employees without a department", "SELECT id FROM employees WHERE department_id IS NULL"),
 ]  # fmt: skip
 LIBRARY = [
@@ -95,6 +106,8 @@ SHOP_QUESTIONS = [
      " WHERE ordered_at >= '2025-01-01' AND ordered_at < '2026-01-01' GROUP BY 1")),
     ("How many orders were placed on weekends?",
      "SELECT count(*) FROM orders WHERE strftime('%w', ordered_at) IN ('0', '6')"),
+    ("products that cost less than the average price",
+     "SELECT id FROM products WHERE price < (SELECT avg(price) FROM products)"),
     ("products with a price higher than their rating",
      "SELECT id FROM products WHERE price > rating"),
     ("average price of products rounded to 1 decimal place",
@@ -145,6 +158,9 @@ def test_shop(question, sql):
         "What is the total budget of departments with employees earning over 50000?",
         "How many projects does each department have, and what is their average budget?",
         "Which department has the budget?",
+        "average salary over 100",
+        "Which departments have only finished projects?",
+        "departments whose budget is higher than their projects",
         "employees who joined and left last year",
     ],
 )

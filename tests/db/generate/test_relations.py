@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from refdesk.db.generate.identifiers import Names
-from refdesk.db.generate.joins import Joins
+from refdesk.db.generate.joins import Joins, NoWay
 from refdesk.db.generate.relations import Ways
 from refdesk.db.schema import Column, Model, ModelSet, Relation
 
@@ -100,7 +100,7 @@ def test_two_ways_are_none():
     _, ways = _ways(flight, airport)
     joins = Joins(subject=flight, ways=ways)
     assert joins.distance(airport) is None
-    with pytest.raises(ValueError, match="no one way leads to 'airport'"):
+    with pytest.raises(NoWay, match="no one way leads to 'airport'"):
         joins.connect(airport)
 
 

@@ -6,6 +6,7 @@ from typing import Final
 
 from refdesk.db.dsl.types import Binary, Call, Comparison, Constant, Field, Interval, Op
 from refdesk.db.generate.items import Item
+from refdesk.db.generate.measures import ahead
 from refdesk.db.generate.plan import Place, Plan, figure_of
 from refdesk.db.generate.quantities import Quantity
 from refdesk.db.generate.subject import is_amount, money_column
@@ -60,8 +61,9 @@ def read_amounts(plan: Plan) -> None:
         else:
             if item.amount.op is None:
                 continue
-            if after is not None and after.models and not after.used:
-                continue  # "more than 4 orders" is for `shape`
+            noun = ahead(plan, item)
+            if noun is not None and noun.models and not noun.used:
+                continue  # "more than 4 orders", "more than 1 remote employee": of groups
             if after is not None and after is plan.items.after(item, skip=False) and after.unknown:
                 continue  # "more than 30 days", "over 20 pounds of rice"
             if item.amount.hint == "age" and (born := _birthday(plan.subject)) is not None:

@@ -14,11 +14,12 @@ from datetime import datetime, tzinfo
 from refdesk.db.dsl import Call, Constant, Field, Query
 from refdesk.db.dsl.lint import lint
 from refdesk.db.generate.building import build_query, conditions_of
+from refdesk.db.generate.compared import read_compared
 from refdesk.db.generate.counting import REMEDY, count_once
 from refdesk.db.generate.filters import read_filters
 from refdesk.db.generate.groups import drop_own_group, read_asked
 from refdesk.db.generate.items import Item, Items, items_of
-from refdesk.db.generate.joins import Joins
+from refdesk.db.generate.joins import Joins, NoWay
 from refdesk.db.generate.leftover import listed, not_understood, weigh
 from refdesk.db.generate.mean_counts import read_mean_count
 from refdesk.db.generate.plan import Plan
@@ -85,9 +86,19 @@ def generate(
     )
     joins = Joins(subject=subject, ways=known.ways, mentions=mentions)
     plan = Plan(items=items, models=models, subject=subject, joins=joins, ways=known.ways)
+    try:
+        return _made(plan, text, question, limit)
+    except NoWay as error:
+        return Generated(refused=f"{text!r} speaks of more than can be joined: {error}")
+
+
+def _made(plan: Plan, text: str, question: str, limit: int) -> Generated:
+    """Read all of a question whose subject is known."""
+    items, models, _subject = plan.items, plan.models, plan.subject
     ratio = read_ratio(plan)
     read_mean_count(plan)
     read_span(plan)
+    read_compared(plan)
     read_shape(plan)
     read_filters(plan)
     if ratio is not None and (problem := finish_ratio(plan, ratio)):
@@ -109,6 +120,8 @@ def generate(
     asks_who = first is not None and first.text.lower() in {"who", "谁"}
     if asks_who and plan.aggregates and not plan.keys:
         return Generated(refused=f"{text!r} asks who, and only a figure was understood")
+    if plan.havings and not plan.keys:
+        return Generated(refused=f"{text!r} limits groups, and nothing says what is grouped by")
     if twice := count_once(plan):
         return Generated(refused=f"{text!r} would count rows of {twice!r} more than once; {REMEDY}")
     notices = list(plan.notices)

@@ -48,6 +48,11 @@ def read_compared(plan: Plan) -> None:
         right = plan.place(after)
         if right is None or after.used or not _alike(left, right) or left == right:
             continue
+        if left[0].id != right[0].id and plan.place(before) is not None:
+            plan.join(left[0])
+            way = plan.joins.way(right[0]) or ()
+            if any(step.many for step in way):
+                continue  # "higher than their orders": than which of them
         plan.wheres.append(
             (
                 Comparison(left=plan.field(*left), op=_OPS[item.concept], right=plan.field(*right)),

@@ -122,6 +122,8 @@ def group_along(plan: Plan, target: Item) -> None:
         place = plan.place(following)
         if plan.model(following) is None and (place is None or place[1].kind == "number"):
             return
+        if plan.every or plan.model(following) == plan.subject:
+            plan.group_by(plan.subject, None)  # "each gender and department"
         if not group_on(plan, following):
             return
         target = following

@@ -145,6 +145,10 @@ def _longest(
             return end, tuple(each for each in found if isinstance(each, Value))
         if end - at > 1 and tokens[at].raw.lower() == "orders" and "order" in found:
             continue  # "orders by customers" sorts nothing
+        if found == ("units",) and end - at > 1:
+            unit = words[(tokens[end - 1].text,)]
+            if any(isinstance(each, ColumnName) for each in unit):
+                continue  # hours that a column holds are no length of time
         if end - at == 1 and tokens[at].raw.islower() and any(isinstance(x, str) for x in found):
             # "it" and "us" are words, and no countries.
             found = tuple(x for x in found if not (isinstance(x, Value) and len(x.value) < 4))

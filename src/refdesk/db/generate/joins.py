@@ -10,8 +10,13 @@ from typing import Final
 
 from refdesk.db.generate.relations import Step, Ways
 from refdesk.db.schema import Model
+from refdesk.errors import RefdeskError
 
 _FARTHEST: Final = 3
+
+
+class NoWay(RefdeskError):
+    """A model cannot be joined: nothing leads to it, or two ways do alike."""
 
 
 @dataclass(slots=True)
@@ -43,7 +48,7 @@ class Joins:
         Join a model, after those that the question names before it; return what this adds.
 
         Raises:
-            ValueError: There is no one way to it; ask `distance` first.
+            NoWay: There is no one way to it.
         """
         added: list[Step] = []
         if model in self:
@@ -54,7 +59,7 @@ class Joins:
             way = self.way(each)
             if way is None:
                 if each is model:
-                    raise ValueError(f"no one way leads to {model.id!r}")
+                    raise NoWay(f"no one way leads to {model.id!r}")
                 continue
             for step in way:
                 self.steps[step.target.id] = step

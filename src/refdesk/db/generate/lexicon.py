@@ -136,7 +136,7 @@ CONCEPTS: Final[dict[Concept, str]] = {
     "beyond": (
         "growth | trend | median | variance"
         " | standard deviation | deviation | correlation | correlated | difference | compare"
-        " | compared | comparison | cumulative | running | popular | common | consecutive | both"
+        " | compared | comparison | cumulative | running | popular | common | consecutive | both | only | exclusively | 只 | 仅"
         " | same | similar | increase | decrease"
         " | increased | decreased | rank | percentile | forecast | predict | retention | churn"
         " | 中位数 | 增长 | 同比 | 环比 | 趋势 | 差异 | 比较 | 对比 | 受欢迎 | 预测 | 相同"
@@ -147,7 +147,7 @@ CONCEPTS: Final[dict[Concept, str]] = {
         " | where | when | is | are | was | were | be | been | being | do | does | did | can"
         " | could | would | will | should | i | we | you | our | my | your | their | its | it"
         " | they | them | there | these | those | this | that | want | need | like to | let | s"
-        " | sell | offer | together | also | only | just | currently | current | right now | now"
+        " | sell | offer | together | also | just | currently | current | right now | now"
         " | record | row | entry | entries | result | data | database | table | value | than | as"
         " | up | so | then | kind of | type of | along | respective"
         " | respectively | corresponding | made | available | registered | stored | exist | going"
@@ -171,7 +171,7 @@ CONCEPTS: Final[dict[Concept, str]] = {
         " | 请 | 给我 | 显示 | 列出 | 查询 | 查找 | 查看 | 找出 | 找到 | 有 | 哪些 | 哪个 | 哪 | 什么 | 所有 | 全部"
         " | 了 | 吗 | 呢 | 我 | 我们 | 你 | 个 | 位 | 名 | 件 | 条 | 家 | 种 | 是什么 | 中 | 里 | 请问 | 一下"
         " | 写 | 统计 | 哪位 | 哪本 | 还 | 已经 | 已 | 过 | 情况 | 信息 | 列表 | 本 | 次 | 人"
-        " | 那些 | 这些 | 该 | 其 | 都 | 被 | 款 | 台 | 地 | 得 | 把 | 对 | 以 | 由 | 从 | 到 | 只 | 也 | 就"
+        " | 那些 | 这些 | 该 | 其 | 都 | 被 | 款 | 台 | 地 | 得 | 把 | 对 | 以 | 由 | 从 | 到 | 也 | 就"
     ),
 }
 

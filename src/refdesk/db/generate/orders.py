@@ -194,7 +194,21 @@ def read_order(plan: Plan, item: Item) -> None:
 
 
 def _then_by(plan: Plan, item: Item) -> None:
-    """ "Ordered by country and then by name"."""
+    """ "Ordered by country and then by name", "by country and name"."""
+    last = None
+    for each in plan.items:
+        if plan.items.precedes(item, each) and each.used and not each.small:
+            last = each
+        elif plan.items.precedes(item, each) and not each.small:
+            break
+    link = plan.items.after(last, skip=False) if last is not None else None
+    more = (
+        plan.items.after(link, skip=False) if link is not None and link.concept == "and" else None
+    )
+    if more is not None and more.columns and not more.values and not more.models:
+        value = order_value(plan, more)
+        if value is not None:
+            plan.orders.append((value, plan.orders[-1][1] and _descending(plan, more)))
     for link in plan.items:
         if link.used or not plan.items.precedes(item, link) or link.concept != "then":
             continue

@@ -10,7 +10,7 @@ from refdesk.db.generate.items import Item
 from refdesk.db.generate.measures import totalled
 from refdesk.db.generate.places import owners_of
 from refdesk.db.generate.plan import Place, Plan
-from refdesk.db.generate.subject import is_amount, name_column, name_columns
+from refdesk.db.generate.subject import is_amount, is_flag, name_column, name_columns
 
 _ASKING: Final = frozenset({"which", "what", "who", "return", "show", "give", "list", "display"})
 _ASKING_HAN: Final = frozenset({"哪个", "哪些", "哪位"})
@@ -22,7 +22,10 @@ def read_having(plan: Plan, item: Item) -> None:
     if amount is None or item.used or amount.op in {None, "between"}:
         return
     target = plan.items.after(item)
-    while target is not None and target.values and not target.models:
+    while target is not None and not target.models:
+        place = plan.place(target)
+        if not target.values and not (place is not None and is_flag(place[1])):
+            break
         target = plan.items.after(target)
     model, entity = plan.model(target), entity_before(plan, item)
     before = plan.items.before(item)

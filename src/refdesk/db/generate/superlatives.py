@@ -19,6 +19,7 @@ _SUPERLATIVES: Final = {
 }
 
 
+_ALL_SHOWN: Final = "all are shown, in that order; ask for the top 1 to have one"
 _COUNTING: Final = frozenset({"most", "least", "fewest", "最多", "最少"})
 """What may be said of a number of rows: "the most orders"; "longest" never is."""
 _HEIGHT: Final = ("height", "altitude", "elevation")
@@ -90,6 +91,10 @@ def read_commonest(plan: Plan, item: Item) -> None:
         return
     alias = plan.count(plan.subject)
     _ordered(plan, item, Field(name=alias), item.concept == "commonest")
+    last = target.text.lower().split()[-1]
+    if plan.limit == 1 and last.isascii() and plain(last) != last:
+        plan.limit = None
+        plan.notices.append(_ALL_SHOWN)
 
 
 def _counted(
@@ -98,6 +103,8 @@ def _counted(
     """ "Which customer has the most orders": what is counted is another model."""
     if item.text.lower() not in _COUNTING:
         return following is not None and _of_its_kind(plan, item, following, descending)
+    if before is not None and before.concept == "count" and not item.text.isascii():
+        return _counted_before(plan, item, before, descending=descending)
     target = following
     if target is None:
         return _counted_before(plan, item, before, descending=descending)
@@ -148,6 +155,9 @@ def _counted_before(plan: Plan, item: Item, before: Item | None, *, descending: 
     if before.concept != "count" and before.text.isascii():
         return False
     model, entity = plan.model(counted), entity_before(plan, item)
+    behind = plan.items.after(item)
+    if behind is not None and plan.model(behind) is not None:
+        entity = behind  # 借阅次数最多的会员
     if model is None or counted is None or entity is None or entity is counted:
         return False
     if not group_entity(plan, entity):
@@ -254,7 +264,7 @@ def _ordered(plan: Plan, item: Item, value: Expression, descending: bool) -> Non
     elif any(each.concept in {"order", "desc", "asc"} for each in plan.items):
         return  # "which have the most, ordered by …" wants them all
     elif _several(plan, item):
-        plan.notices.append("all are shown, in that order; ask for the top 1 to have one")
+        plan.notices.append(_ALL_SHOWN)
     elif not (item.concept in {"newest", "oldest"} and _plural(plan)):
         plan.limit = plan.limit or 1
 
