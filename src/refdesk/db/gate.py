@@ -59,7 +59,7 @@ _FUNCTIONS: Final = (
     "DayOfMonth DayOfYear DayOfWeekIso WeekOfYear LastDay JSONExtract JSONExtractScalar JSONPath "
     "JSONBExtract JSONBExtractScalar JSONValue "
     "JSONPathRoot JSONPathKey JSONPathSubscript Trunc Truncate Anonymous TimeToUnix UnixToTime "
-    "DateFromParts MakeInterval Cbrt Degrees Radians Char Chr Unicode Initcap Repeat Reverse "
+    "DateFromParts MakeInterval Cbrt Degrees Radians Char Chr Unicode Initcap Reverse "
     "Mode StrToUnix UnixSeconds CurrentDatetime UtcTimestamp"
 )
 _NAMED: Final = (
