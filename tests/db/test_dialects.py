@@ -184,6 +184,8 @@ CASES = [
     _value("more$.`it's`", 1, None),
     _where({"field": "order", "like": "APPLE%"}, 1, 2),
     _where({"field": "order", "not like": "apple%"}, 3, 5),
+    _where({"field": ":CONCAT('x', `order`)", "match": "{order}"}, 1, 2, 3, 5),
+    _where({"field": "order", "like": "{:CONCAT('%', :SUBSTR(`order`, 5, 1))}"}, 2, 3, 5),
     _where([{"field": "'ÉCOLE Ж'", "match": "école ж"}, ONE], 1),
     _where({"field": "order", "match": "50%"}, 1),
     _where({"field": "order", "match": "e_p"}, 2),

@@ -142,6 +142,7 @@ def test_what_cannot_fail_is_not_fenced() -> None:
             "select": ["id"],
             "wheres": [{"field": "total", ">": 5}, {"field": "status", "like": "a%"}],
         },
+        {"select": ["id"], "wheres": [{"field": "day", ">": "{:TODAY() - :INTERVAL(1, month)}"}]},
         {"select": ["total / 2 as half"], "wheres": [{"field": ":YEAR(day)", "=": 2026}]},
         {"select": [":SUM(total * 2) as s", ":YEAR(day) as y"], "groups": "y"},
     ):

@@ -33,7 +33,7 @@ from refdesk.db.dsl.types import (
     Star,
     SubQuery,
 )
-from refdesk.db.dsl.values import Dialect, Element, Value, Wrong, adapted, constant
+from refdesk.db.dsl.values import Dialect, Element, Value, Wrong, adapted, constant, own
 from refdesk.db.schema import Kind
 
 _DATES: Final = ("date", "datetime")
@@ -113,7 +113,7 @@ class Translator:
             case Cast():
                 value = self.value(expression.value, path)
                 if not functions.cast_is_sure(value, expression.type):
-                    self._may_fail()
+                    self._may_fail(expression)
                 return functions.cast_to(value, expression.type, expression.size, self.dialect)
             case Case():
                 return self._case(expression, path)
@@ -129,11 +129,12 @@ class Translator:
     def compared(self, left: Value, right: Value) -> None:
         """Note that two values are compared: of two kinds, one may not be readable as the other."""
         constant = left.is_constant or right.is_constant
-        if not constant and (left.kind != right.kind or left.kind == "other"):
-            self._may_fail()
+        if not constant and not self.last and (left.kind != right.kind or left.kind == "other"):
+            self.findings.raising = True
 
-    def _may_fail(self) -> None:
-        if not self.last:
+    def _may_fail(self, part: Expression) -> None:
+        # What reads no column fails for all rows alike.
+        if not self.last and not self.findings.raising and _reads(part):
             self.findings.raising = True
 
     def conditions(self, wheres: tuple[Condition, ...], path: str, code: str) -> Element | None:
@@ -240,8 +241,10 @@ class Translator:
             pattern = _pattern(str(right.constant), op, plain=right.claimed)
             wanted: Element = constant(pattern, self.dialect).element
         else:
-            self._may_fail()  # a pattern may end in the middle of an escape
+            self.findings.raising |= not self.last  # a pattern may be too long
             wanted = functions.as_text(right, self.dialect)
+            for sign in "!%_" if op == "match" else "!":
+                wanted = sa.func.replace(wanted, own(f"'{sign}'"), own(f"'{_ESCAPE}{sign}'"))
             if op == "match":
                 around = constant("%", self.dialect).element
                 wanted = functions.concat((around, wanted, around), self.dialect)
@@ -258,7 +261,7 @@ class Translator:
             return value
         if value.kind not in ("json", "text", "other"):
             raise Wrong(f"{field.name!r} is {value.kind} and has nothing inside it")
-        self._may_fail()  # text need not be JSON
+        self._may_fail(field)  # text need not be JSON
         path = field.path
         if any(isinstance(step, str) and set(step) & set('"\\') for step in path):
             raise Wrong("the name of a member inside JSON has no quotes and no backslash here")
@@ -297,11 +300,11 @@ class Translator:
             raise Wrong(f"{call.name} is no function of many rows; distinct belongs to those")
         args = [self.value(each, path) for each in call.args]
         if not functions.is_sure(call.name, tuple(args)):
-            self._may_fail()
+            self._may_fail(call)
         return functions.call(call.name, tuple(args), self.dialect, self.now)
 
     def _binary(self, this: Binary, path: str) -> Value:
-        self._may_fail()  # what comes out may be larger than its type holds
+        self._may_fail(this)  # what comes out may be larger than its type holds
         if isinstance(this.right, Interval):
             if this.op not in "+-":
                 raise Wrong("a length of time can only be added to a date, or taken from it")
@@ -349,6 +352,15 @@ class Translator:
 
     def _parameter(self, name: str) -> Scalar:
         return _scalar(self._given(name), name)
+
+
+def _reads(part: Any) -> bool:
+    """Tell whether a part reads a column."""
+    if isinstance(part, tuple):
+        return any(_reads(each) for each in part)
+    if is_dataclass(part) and not isinstance(part, type):
+        return isinstance(part, Field) or any(_reads(getattr(part, e.name)) for e in fields(part))
+    return False
 
 
 def has_aggregate(part: Any) -> bool:
