@@ -6,11 +6,10 @@ from datetime import datetime, timedelta
 from typing import Any, Final
 
 from refdesk.db.dsl.types import Op
-from refdesk.db.generate.groups import better_column
+from refdesk.db.generate.groups import better_column, unexplained
 from refdesk.db.generate.items import Item
 from refdesk.db.generate.plan import Place, Plan
 from refdesk.db.generate.subject import date_column
-from refdesk.db.generate.tokens import identifier_words
 from refdesk.db.schema import Column
 
 _NUMBERS: Final = frozenset({"integer", "number"})
@@ -66,7 +65,7 @@ def _date_place(plan: Plan, item: Item) -> tuple[Place | None, Item | None]:
             continue  # "orders" are no order date
         if place and place[1].kind in _DATES and not other.used:
             return place, other
-    if any(_deed(plan, each) for each in plan.items):
+    if unexplained(plan, plan.subject):
         return None, None  # "shipped last month", where nothing tells when that was
     near = plan.items.before(item)
     while near is not None and near.concept == "stop" and not near.models:
@@ -95,10 +94,6 @@ def _date_place(plan: Plan, item: Item) -> tuple[Place | None, Item | None]:
     return None, None
 
 
-_PLAIN_DATES: Final = frozenset(
-    {"date", "datetime", "time", "timestamp", "at", "on", "day", "ts", "dt", "created", "crtd"}
-)
-"""What names of dates say of themselves, and not of what was done then."""
 _MONTHS: Final = (
     *("January", "February", "March", "April", "May", "June", "July", "August", "September"),
     *("October", "November", "December"),
@@ -124,17 +119,6 @@ def _stored_months(
 def _done(plan: Plan) -> bool:
     """Whether a word says what was done, and no column is known for it."""
     return any(each.unknown and each.text.lower().endswith("ed") for each in plan.items)
-
-
-def _deed(plan: Plan, item: Item) -> bool:
-    """Whether a word says what was done, on a day that no column is known to hold."""
-    dates = [each for each in plan.subject.columns if each.kind in _DATES]
-    if not item.unknown or not item.text.endswith("ed") or not dates:
-        return False
-    if len(dates) == 1:
-        told = set(identifier_words(dates[0].name)) - _PLAIN_DATES
-        return bool(told) and not any(word[:4] == item.text.lower()[:4] for word in told)
-    return item.text.lower() not in {"created", "added", "placed", "signed", "registered"}
 
 
 def _written(moment: datetime, column: Column) -> str:

@@ -9,6 +9,7 @@ from refdesk.db.dsl.types import Expression
 from refdesk.db.generate.items import Item
 from refdesk.db.generate.plan import Place, Plan
 from refdesk.db.generate.subject import date_column, name_column
+from refdesk.db.generate.tokens import identifier_words
 from refdesk.db.schema import Model
 
 NUMBERS: Final = frozenset({"integer", "number"})
@@ -23,6 +24,13 @@ _PERIODS: Final[dict[str, tuple[str, ...]]] = {
     "hourly": ("HOUR",),
 }
 _ASKING: Final = frozenset({"which", "who", "list", "show", "return", "give", "find"})
+
+
+_IRREGULAR: Final = frozenset({"sold", "bought", "paid", "sent", "taken", "given", "held", "won"})
+_PLAIN_DATES: Final = frozenset(
+    {"date", "datetime", "time", "timestamp", "at", "on", "day", "ts", "dt", "created", "crtd"}
+)
+"""What names of dates say of themselves, and not of what was done then."""
 
 
 def read_period(plan: Plan, item: Item) -> None:
@@ -66,9 +74,25 @@ def time_place(plan: Plan) -> Place | None:
             return found
     for model in (plan.subject, *plan.joins.mentions):
         column = date_column(model) if plan.near(model) else None
-        if column is not None and column.kind in DATES:
+        if column is not None and column.kind in DATES and not unexplained(plan, model):
             return model, column
     return None
+
+
+def unexplained(plan: Plan, model: Model) -> bool:
+    """Whether a word says what was done, on a day that no column of a model is known to hold."""
+    return any(_deed(model, each) for each in plan.items)
+
+
+def _deed(model: Model, item: Item) -> bool:
+    dates = [each for each in model.columns if each.kind in DATES]
+    said = item.text.lower()
+    if not item.unknown or not (said.endswith("ed") or said in _IRREGULAR) or not dates:
+        return False
+    if len(dates) == 1:
+        told = set(identifier_words(dates[0].name)) - _PLAIN_DATES
+        return bool(told) and not any(word[:4] == item.text.lower()[:4] for word in told)
+    return item.text.lower() not in {"created", "added", "placed", "signed", "registered"}
 
 
 def _stored_parts(plan: Plan, functions: tuple[str, ...]) -> list[Place] | None:

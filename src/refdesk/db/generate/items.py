@@ -151,7 +151,7 @@ def _longest(
                 continue  # hours that a column holds are no length of time
         if end - at == 1 and tokens[at].raw.islower() and any(isinstance(x, str) for x in found):
             # "it" and "us" are words, and no countries.
-            found = tuple(x for x in found if not (isinstance(x, Value) and len(x.value) < 4))
+            found = tuple(x for x in found if not (isinstance(x, Value) and x.value.isupper()))
         if found:
             return end, found
     return at + 1, ()

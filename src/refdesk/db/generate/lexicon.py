@@ -165,7 +165,7 @@ CONCEPTS: Final[dict[Concept, str]] = {
         " | serving | offering | writing | using | involving | teaching | providing | reside | live in"
         " | reside in | require | requires | in the month of | in the month | the month of | in the year of"
         " | the year of | operate | operates | treat | treats | teach | teaches | used | use | uses | attend"
-        " | attended | visit | visited | buy | lead | face | showing | shown | displaying | in cm | in kg | in meter | in mile | in kilometer | in usd"
+        " | attended | visit | visited | showing | shown | displaying | in cm | in kg | in meter | in mile | in kilometer | in usd"
         " | square kilometer | in square kilometer | square mile | in square mile | consider"
         " | people per square kilometer | in people per square kilometer | inclusive | respectively"
         " | 请 | 给我 | 显示 | 列出 | 查询 | 查找 | 查看 | 找出 | 找到 | 有 | 哪些 | 哪个 | 哪 | 什么 | 所有 | 全部"

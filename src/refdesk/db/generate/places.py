@@ -60,7 +60,7 @@ def place_of(
 def _compound_owner(item: Item, items: Items) -> list[Model]:
     """Return the model whose name stands right before: "sales amount"."""
     before = items.before(item, skip=False)
-    if before is None or not before.models or before.columns or before.values:
+    if before is None or not _is_model(before) or before.values:
         return []
     direct = items.text[before.stop : item.begin] == " "
     return [each.model for each in before.models] if direct and not item.models else []
@@ -75,6 +75,12 @@ def _money(item: Item, owners: Sequence[Model], joins: Joins) -> tuple[Model, Co
         if column is not None and joins.distance(owner) is not None:
             return owner, column
     return None
+
+
+def _is_model(item: Item) -> bool:
+    """Whether a word names a model more exactly than any column."""
+    as_column = max((each.weight for each in item.columns), default=0)
+    return max((each.weight for each in item.models), default=0) > as_column
 
 
 def owners_of(item: Item, items: Items) -> list[Model]:
@@ -95,7 +101,7 @@ def owners_of(item: Item, items: Items) -> list[Model]:
         after.text.strip().lower() in _OWNERS or after.concept in {"stop", "group"}
     ):
         after = items.after(after, skip=False)
-        if after is not None and after.models and not after.columns:
+        if after is not None and _is_model(after):
             between = items.between(item, after)
             if any(each.text.strip().lower() in _OWNERS for each in between):
                 found += [each.model for each in after.models]

@@ -298,6 +298,10 @@ def _column_phrases(
     if column.label and (stem := _HAN_DATE.sub("", column.label)) != column.label and stem:
         yield phrase(stem), 2
     if column.kind in {"date", "datetime"}:
+        whole = [word for word in _spelled(words) if word not in _DATE_ENDS]
+        for noun, past in _DONE.items():
+            if whole == [noun]:
+                yield (past,), 3
         verb = short[2:] if short[:2] == ("date", "of") and len(short) > 2 else short
         while len(verb) > 1 and verb[-1] in _DATE_ENDS:
             verb = verb[:-1]
@@ -305,9 +309,6 @@ def _column_phrases(
             yield verb, 3
             if verb[-1] in {"birth", "birthday", "born"}:
                 yield from ((("born",), 3), (("birthday",), 3), (("birth", "date"), 3))
-            for noun, past in _DONE.items():
-                if verb == (noun,):
-                    yield (past,), 3
             yield (*verb, "date"), 3
             yield (_stem(verb[0]), *verb[1:]), 2
             yield (_past(verb[0]), *verb[1:]), 2

@@ -35,7 +35,8 @@ def subject_of(items: Items, models: ModelSet) -> Model | None:
     for item in items:
         before = items.before(item)
         later = named if item.text.isascii() else mentions - 1 - named
-        for name in item.models:
+        best = {each.model.id: each for each in sorted(item.models, key=lambda x: x.weight)}
+        for name in best.values():
             role = 0.2
             if before is not None and before.concept in {"group", "by", "not"}:
                 alone = mentions == 1 and _has_all(name.model, items)
