@@ -13,7 +13,8 @@ from typing import Any
 
 import pytest
 
-from refdesk.db.dsl import compile, parse, render  # noqa: A004
+from refdesk.db.dsl import compile, parse  # noqa: A004
+from refdesk.db.gate import write
 from refdesk.db.permission import Permission
 from refdesk.db.reflection import reflect
 from refdesk.db.schema import ModelSet
@@ -199,7 +200,7 @@ def test_the_answer_is_the_reference(
 ) -> None:
     """The document gives the rows of the reference SQL, and there are some."""
     statement = compile(parse(document), models, "sqlite", permission=Permission())
-    rendered = render(statement, "sqlite")
-    found = database.execute(rendered.sql, rendered.params).fetchall()
+    written = write(statement, "sqlite")
+    found = database.execute(written.sql, written.params).fetchall()
     assert sorted(found) == sorted(database.execute(gold).fetchall())
     assert found

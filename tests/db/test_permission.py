@@ -7,7 +7,8 @@ from typing import Any
 
 import pytest
 
-from refdesk.db.dsl import QueryError, compile, parse, parse_conditions, render  # noqa: A004
+from refdesk.db.dsl import QueryError, compile, parse, parse_conditions  # noqa: A004
+from refdesk.db.gate import write
 from refdesk.db.permission import Permission, read_permission
 from refdesk.db.schema import Column, Model, ModelSet, Relation
 from refdesk.errors import ConfigError
@@ -69,8 +70,8 @@ def _ids(
         identity=identity,
         **more,
     )
-    rendered = render(statement, "sqlite")
-    return [row[0] for row in database.execute(rendered.sql, rendered.params)]
+    written = write(statement, "sqlite")
+    return [row[0] for row in database.execute(written.sql, written.params)]
 
 
 def _rows(*conditions: Any) -> dict[str, Any]:
@@ -84,6 +85,24 @@ def _rows(*conditions: Any) -> dict[str, Any]:
         ({"field": "owner", "=": "{user.id}"}, {"id": "8"}, [2, 3]),
         ({"field": "owner", "=": "{user.id}"}, {"id": "7 or 1=1"}, []),
         ({"field": "owner", "=": "{user.id}"}, {"id": [7, 8]}, []),
+        ({"field": "id", "=": "{user.id}"}, {"id": True}, []),
+        ({"field": "id", "in": "{user.ids}"}, {"ids": [True, 2]}, []),
+        ({"field": "id", "=": "{user.id}"}, {"id": "1e0"}, []),
+        ({"field": "id", "=": "{user.id}"}, {"id": " 1"}, []),
+        ({"field": "id", "=": "{user.id}"}, {"id": "0_1"}, []),
+        ({"field": "id", "=": "{user.id}"}, {"id": "１"}, []),
+        ({"field": "id", "=": "{user.id}"}, {"id": {"a": 1}}, []),
+        ({"field": "id", "<>": "{user.id}"}, {"id": 10**30}, []),
+        ({"field": "id", "<>": "{user.id}"}, {"id": float("nan")}, []),
+        ({"field": "id", "<": "{user.id}"}, {"id": float("inf")}, []),
+        ({"field": "team", "<>": "{user.team}"}, {"team": "x\0"}, []),
+        ({"field": "team", "<>": "{user.team}"}, {"team": "\ud800"}, []),
+        ({"field": "team", "<>": "{user.team}"}, {"team": False}, []),
+        ({"field": "team", "like": "{user.team}"}, {"team": "%"}, []),
+        ({"field": "team", "like": "{user.team}"}, {"team": "r_d"}, []),
+        ({"field": "team", "like": "{user.team}"}, {"team": "RED"}, [1, 3]),
+        ({"field": "team", "match": "{user.team}"}, {"team": "e"}, [1, 2, 3]),
+        ({"field": "team", "match": "{user.team}"}, {"team": True}, []),
         ({"field": "owner", "=": "{user.id}"}, {"id": None}, []),
         ({"field": "owner", "=": "{user.id}"}, {}, []),
         ({"field": "owner", "=": "{user.id}"}, None, []),
@@ -183,7 +202,7 @@ def test_a_hidden_column_is_nowhere(database: sqlite3.Connection, document: dict
         "sqlite",
         permission=read_permission({"order": {"hidden": ["note"]}}, MODELS),
     )
-    assert "note" not in render(statement, "sqlite").sql
+    assert "note" not in write(statement, "sqlite").sql
 
 
 def test_a_rule_may_stand_on_a_hidden_column(database: sqlite3.Connection) -> None:
@@ -196,8 +215,8 @@ def test_a_rule_may_stand_on_a_hidden_column(database: sqlite3.Connection) -> No
     statement = compile(
         parse({"select": ["id"], "from": "orders"}), visible, "sqlite", permission=permission
     )
-    rendered = render(statement, "sqlite")
-    assert database.execute(rendered.sql, rendered.params).fetchall() == [(1,), (3,)]
+    written = write(statement, "sqlite")
+    assert database.execute(written.sql, written.params).fetchall() == [(1,), (3,)]
 
 
 @pytest.mark.parametrize(

@@ -25,7 +25,7 @@ from refdesk.gateway.log import Entry
 from refdesk.search.emit import result_json
 
 if TYPE_CHECKING:
-    from refdesk.db.handler import Scope
+    from refdesk.db.reading import Scope
 
 _QUERY: Final = {"select": ["name"], "from": "customers"}
 
@@ -63,7 +63,7 @@ async def list_databases(call: Call) -> Answer:
 @_told
 async def show_database(call: Call, name: str) -> Answer:
     """Answer with what may be asked about."""
-    from refdesk.db.handler import describe
+    from refdesk.db.reading import describe
 
     scope = await _scope(call, name)
     return 200, {
@@ -150,7 +150,7 @@ async def ask_database(call: Call, name: str) -> Answer:
 @_told
 async def lint_query(call: Call, name: str) -> Answer:
     """Say what is wrong with a query."""
-    from refdesk.db.handler import lint_for
+    from refdesk.db.reading import lint_for
 
     given = read_json(await call.body(), _QUERY)
     found = lint_for(given, await _scope(call, name))
@@ -165,7 +165,7 @@ async def compile_query(call: Call, name: str) -> Answer:
     """Answer with a query as the driver takes it."""
     from refdesk.db.dsl.parse import parse
     from refdesk.db.gate import write
-    from refdesk.db.handler import compile_for
+    from refdesk.db.reading import compile_for
 
     given = read_json(await call.body(), _QUERY)
     scope = await _scope(call, name)

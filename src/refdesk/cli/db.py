@@ -18,7 +18,8 @@ if TYPE_CHECKING:
     from refdesk.config import Config
     from refdesk.db.databases import Databases
     from refdesk.db.dsl import Diagnostic, Query
-    from refdesk.db.handler import DatabaseHandler, Scope
+    from refdesk.db.handler import DatabaseHandler
+    from refdesk.db.reading import Scope
     from refdesk.types import SearchResult
 
 app = typer.Typer(
@@ -57,7 +58,7 @@ def models(
     who = read_identity(identity)
 
     async def show(handler: DatabaseHandler) -> None:
-        from refdesk.db.handler import describe
+        from refdesk.db.reading import describe
 
         if reflect:
             from refdesk.db.model_files import dump_models
@@ -91,7 +92,7 @@ def lint(
     who, text = read_identity(identity), _text(file)
 
     async def check(handler: DatabaseHandler) -> bool:
-        from refdesk.db.handler import lint_for
+        from refdesk.db.reading import lint_for
 
         scope = await _scope(handler, database, None, who)
         found = lint_for(text, scope)
@@ -121,7 +122,7 @@ def compile_(
     async def show(handler: DatabaseHandler) -> bool:
         from refdesk.db.dsl import QueryError
         from refdesk.db.gate import write
-        from refdesk.db.handler import compile_for
+        from refdesk.db.reading import compile_for
 
         scope = await _scope(handler, database, None, who)
         try:

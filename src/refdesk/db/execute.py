@@ -11,10 +11,9 @@ import asyncio
 import logging
 import math
 import threading
-import time
 from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import date, datetime, timedelta
 from datetime import time as clock_time
 from decimal import Decimal
@@ -24,7 +23,8 @@ from uuid import UUID
 from sqlalchemy import Engine
 from sqlalchemy.exc import TimeoutError as PoolTimeout
 
-from refdesk.db.connect import Connector, connector
+from refdesk.db.connect import connector
+from refdesk.db.connector import POOLED, Connector
 from refdesk.db.dsl.values import Dialect
 from refdesk.db.gate import Written
 from refdesk.errors import RefdeskError
@@ -34,8 +34,9 @@ _SLACK_S: Final = 0.5
 """How much later than the database our own clock ends a statement."""
 _STOPS: Final = 20
 _STOP_AGAIN_S: Final = 0.1
-_BATCH: Final = 50
 _EXACT_DIGITS: Final = 15
+_EXACT: Final = 2**53
+_LARGEST: Final = 2**63
 
 _log = logging.getLogger(__name__)
 
@@ -64,12 +65,9 @@ class Bounds:
 class Rows:
     """What a query gave.  Values are those of JSON, dates and times."""
 
-    columns: tuple[str, ...]
     rows: tuple[Mapping[str, Any], ...] = ()
     cut: Cut = ""
     """What bound was met, so that there is more than this; empty: this is all."""
-    waited_s: float = field(default=0.0, compare=False)
-    """How long the database took, in seconds."""
 
 
 class Runner:
@@ -105,18 +103,26 @@ class Runner:
         """Return an SQLAlchemy engine to reflect with; dispose of it afterwards."""
         return self._connector.engine()
 
-    async def run(self, statement: Written, *, max_rows: int | None = None) -> Rows:
+    async def run(
+        self, statement: Written, *, max_rows: int | None = None, now: datetime | None = None
+    ) -> Rows:
         """
         Run a query and return its rows.
 
         When the caller is cancelled, the query is stopped in the database as well.
+
+        Args:
+            statement: The query.
+            max_rows: The most rows; None, or more than the bound: the bound.
+            now: In its time zone moments that have a zone are read and shown; None leaves that to
+                the database.
 
         Raises:
             ExecutionFailed: It could not be run, or took too long.
         """
         # One row beyond the bound tells whether there are more.
         rows = min(self.bounds.rows + 1, max_rows or self.bounds.rows)
-        return await self.call(lambda work: self._run(statement, rows, work))
+        return await self.call(lambda work: self._run(statement, rows, now, work))
 
     async def call(self, job: Callable[[Work], T]) -> T:
         """Do something in a thread, within the time; see `run`."""
@@ -140,8 +146,9 @@ class Runner:
         self._threads.shutdown(wait=False, cancel_futures=True)
         self._pool.dispose()
 
-    def _run(self, statement: Written, max_rows: int, work: Work) -> Rows:
-        for last in (False, True):
+    def _run(self, statement: Written, max_rows: int, now: datetime | None, work: Work) -> Rows:
+        # After a restart of the server each connection that was kept is found to be broken.
+        for last in (*[False] * POOLED, True):
             if work.stopped:
                 raise self._late()
             try:
@@ -156,7 +163,7 @@ class Runner:
                 raise self._unreachable(error) from None
             connection = held.driver_connection
             try:
-                rows = self._fetched(connection, statement, max_rows, work)
+                rows = self._fetched(connection, statement, max_rows, now, work)
             except Exception as error:
                 stale = self._connector.broken(connection)
                 # Its state is not known, and a new connection is cheap.
@@ -174,14 +181,20 @@ class Runner:
             return rows
         raise AssertionError
 
-    def _fetched(self, connection: Any, statement: Written, max_rows: int, work: Work) -> Rows:
-        started = time.perf_counter()
-        self._connector.begin(connection, lambda: work.stopped)
+    def _fetched(
+        self,
+        connection: Any,
+        statement: Written,
+        max_rows: int,
+        now: datetime | None,
+        work: Work,
+    ) -> Rows:
+        self._connector.begin(connection, lambda: work.stopped, now)
         with work.stoppable(lambda: self._connector.stop(connection)):
             cursor = self._connector.cursor(connection, statement)
             whole = False
             try:
-                rows = _read(cursor, max_rows, self.bounds, started)
+                rows = _read(cursor, max_rows, self.bounds)
                 whole = rows.cut in _WHOLE
             finally:
                 self._connector.leave(cursor, whole=whole)
@@ -262,38 +275,31 @@ class _Stoppable:
         self._work._set(None)
 
 
-def _read(cursor: Any, max_rows: int, bounds: Bounds, started: float) -> Rows:
-    columns = _unlike(str(column[0]) for column in cursor.description or ())
+def _read(cursor: Any, max_rows: int, bounds: Bounds) -> Rows:
+    columns: tuple[str, ...] = ()
     rows: list[Mapping[str, Any]] = []
-    size = 0
+    kept = sent = 0
     cut: Cut = ""
-    # The first fetch is small: nobody knows yet how wide a row is.
-    batch = 1
-    while found := cursor.fetchmany(batch):
-        last = len(found) < batch
-        batch = _BATCH
-        for row in found:
-            if len(rows) == max_rows:
-                return _rows(columns, rows, "rows", started)
-            cells = {}
-            for name, value in zip(columns, row, strict=True):
-                cells[name], length = plain(value, bounds.cell_chars)
-                if length > bounds.cell_chars:
-                    cut, length = "cells", bounds.cell_chars
-                size += length
-            if size > bounds.bytes:
-                return _rows(columns, rows, "bytes", started)
-            rows.append(cells)
-        if last:
-            break  # asked again, a server would only say that there is no more
-    return _rows(columns, rows, cut, started)
-
-
-def _rows(
-    columns: tuple[str, ...], rows: list[Mapping[str, Any]], cut: Cut, started: float
-) -> Rows:
-    waited = time.perf_counter() - started
-    return Rows(columns=columns, rows=tuple(rows), cut=cut, waited_s=waited)
+    # One at a time: nobody knows how wide the next one is.
+    while (row := cursor.fetchone()) is not None:
+        if len(rows) == max_rows:
+            return Rows(rows=tuple(rows), cut="rows")
+        # Where rows are streamed, their columns are known with the first one.
+        columns = columns or _unlike(str(column[0]) for column in cursor.description)
+        cells = {}
+        for name, value in zip(columns, row, strict=True):
+            cells[name], length = plain(value, bounds.cell_chars)
+            sent += length
+            if length > bounds.cell_chars:
+                cut, length = "cells", bounds.cell_chars
+            kept += length
+        if kept > bounds.bytes:
+            return Rows(rows=tuple(rows), cut="bytes")
+        rows.append(cells)
+        if sent > bounds.bytes:
+            # What was cut has come over the wire all the same; no more of it.
+            return Rows(rows=tuple(rows), cut="bytes")
+    return Rows(rows=tuple(rows), cut=cut)
 
 
 def _unlike(names: Any) -> tuple[str, ...]:
@@ -312,7 +318,8 @@ def plain(value: Any, max_chars: int = MAX_CELL_CHARS) -> tuple[Any, int]:
     if value is None or isinstance(value, bool):
         return value, 4
     if isinstance(value, int):
-        return value, 8
+        # Many readers of JSON hold no larger one.
+        return (value if -_LARGEST <= value < _LARGEST else str(value)), 8
     if isinstance(value, float):
         return (value if math.isfinite(value) else None), 8
     if isinstance(value, str):
@@ -349,12 +356,10 @@ def _cut(text: str, max_chars: int) -> str:
 def _number(value: Decimal) -> int | float | str | None:
     if not value.is_finite():
         return None
-    if value == value.to_integral_value() and abs(value) < 2**53:
+    # A number whose digits before the point a float does not hold is kept as it is written; those
+    # behind it are as many as the server likes, and none of them is wanted as text.
+    if value.adjusted() > _EXACT_DIGITS:
+        return str(value)
+    if value == value.to_integral_value() and abs(value) < _EXACT:
         return int(value)
-    # More digits than a float holds are kept as they are written.
-    return float(value) if len(value.as_tuple().digits) <= _EXACT_DIGITS else _rounded(value)
-
-
-def _rounded(value: Decimal) -> float | str:
-    # Averages come with as many digits as the server likes: none of them is wanted as text.
     return float(value) if value.adjusted() < _EXACT_DIGITS else str(value)

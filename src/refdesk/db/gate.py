@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import logging
 import re
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, Final
@@ -59,7 +59,7 @@ _FUNCTIONS: Final = (
     "DayOfMonth DayOfYear DayOfWeekIso WeekOfYear LastDay JSONExtract JSONExtractScalar JSONPath "
     "JSONBExtract JSONBExtractScalar JSONValue "
     "JSONPathRoot JSONPathKey JSONPathSubscript Trunc Truncate Anonymous TimeToUnix UnixToTime "
-    "DateFromParts MakeInterval Cbrt Degrees Radians Char Chr Unicode Initcap Repeat Reverse "
+    "DateFromParts MakeInterval Cbrt Degrees Radians Char Chr Unicode Initcap Reverse "
     "Mode StrToUnix UnixSeconds CurrentDatetime UtcTimestamp"
 )
 _NAMED: Final = (
@@ -118,15 +118,22 @@ def write(
     )
     values = compiled.construct_params()
     sql, names = _rewritten(str(compiled), dialect, None if tables is None else frozenset(tables))
-    if missing := sorted(names - values.keys()):
-        raise Refused(f"the query has no value for {missing[0]!r}")
     processors = getattr(compiled, "_bind_processors", {})
     params = {
-        name: processors[name](values[name]) if name in processors else values[name]
-        for name in values
-        if name in names
+        mark: processors[name](values[name]) if name in processors else values[name]
+        for mark, name in _marks(compiled, values)
+        if mark in names
     }
+    if missing := sorted(names - params.keys()):
+        raise Refused(f"the query has no value for {missing[0]!r}")
     return Written(sql=sql, params=params)
+
+
+def _marks(compiled: Any, values: Mapping[str, Any]) -> Iterable[tuple[str, str]]:
+    """Return what stands in the SQL for each value, and the value's name."""
+    if not compiled.positional:
+        return ((name, name) for name in values)
+    return ((str(at), name) for at, name in enumerate(compiled.positiontup, start=1))
 
 
 # The text holds no value, so that questions of one shape have one text, examined once.
@@ -222,7 +229,8 @@ _WRITERS: Final[Mapping[str, Dialect]] = {
     "postgresql": postgresql.psycopg.dialect(paramstyle="named"),  # type: ignore[no-untyped-call]
     "mysql": _mysql(),
     "mariadb": _mysql(),
-    "duckdb": postgresql.dialect(paramstyle="named"),  # type: ignore[no-untyped-call]
+    # As the first thing selected, ":name" would be half of DuckDB's own "alias: value".
+    "duckdb": postgresql.dialect(paramstyle="numeric_dollar"),  # type: ignore[no-untyped-call]
 }
 
 

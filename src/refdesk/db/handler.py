@@ -7,7 +7,7 @@ query, rules, an assistant, a tool or a caller, cannot leave it out.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, tzinfo
 from typing import Any, Final, Protocol
@@ -16,10 +16,8 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 from refdesk import clock
 from refdesk.config.library import LibrarySection
 from refdesk.db.databases import Database, Databases
-from refdesk.db.dsl import Condition, Diagnostic, Field, Query, QueryError, Selected, Star
-from refdesk.db.dsl.compile import Statement, count_of
-from refdesk.db.dsl.compile import compile as compile_query
-from refdesk.db.dsl.lint import lint
+from refdesk.db.dsl import Condition, Field, Query, QueryError, Selected, Star, Statement
+from refdesk.db.dsl.compile import count_of
 from refdesk.db.dsl.parse import parse_conditions, parse_orders, parse_select
 from refdesk.db.dsl.translate import has_aggregate
 from refdesk.db.dsl.write import to_document
@@ -27,7 +25,8 @@ from refdesk.db.execute import ExecutionFailed, Rows
 from refdesk.db.gate import Refused, write
 from refdesk.db.generate import Generated, generate
 from refdesk.db.generate.delegate import generate_by_delegate
-from refdesk.db.permission import Identity, Permission
+from refdesk.db.permission import Identity
+from refdesk.db.reading import Scope, compile_for
 from refdesk.db.results import RECORD, items_of
 from refdesk.db.schema import Model, ModelSet
 from refdesk.errors import ConfigError, DelegateError, RefdeskError, UnknownName
@@ -66,24 +65,6 @@ class Asker(Protocol):
 
 class NotAnswered(RefdeskError):
     """A database search that ends without rows; the sentence is its result's error."""
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Scope:
-    """What one search may read: models of one database, by whom, under which rules."""
-
-    database: Database
-    models: ModelSet
-    """As they are; hidden columns and row rules are the permission's."""
-    permission: Permission
-    identity: Identity | None = None
-    now: datetime | None = None
-    """What counts as now, where a query says it."""
-
-    @property
-    def visible(self) -> ModelSet:
-        """The models as the asker may know them."""
-        return self.permission.visible(self.models)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -263,9 +244,9 @@ class DatabaseHandler:
         marked = _with_record(open_ended, model, scope)
         database = scope.database
         statement = compile_for(marked, scope, preset=preset.wheres, limit_cap=limit + 1)
-        tables = _tables(scope)
+        tables = scope.tables
         rows: Rows = await database.runner.run(
-            write(statement, database.dialect, tables=tables), max_rows=limit + 1
+            write(statement, database.dialect, tables=tables), max_rows=limit + 1, now=scope.now
         )
         more = len(rows.rows) > limit
         shown = rows.rows[:limit]
@@ -287,35 +268,6 @@ class DatabaseHandler:
             dsl=to_document(asked),
             notices=tuple(notices),
         )
-
-
-def compile_for(
-    query: Query, scope: Scope, *, preset: Sequence[Condition] = (), limit_cap: int | None = None
-) -> Statement:
-    """Compile a query for what a search may read, its permission included."""
-    database = scope.database
-    return compile_query(
-        query,
-        scope.models,
-        database.dialect,
-        permission=scope.permission,
-        identity=scope.identity,
-        preset=tuple(preset),
-        limit_cap=limit_cap or database.runner.bounds.rows,
-        now=scope.now,
-    )
-
-
-def lint_for(document: Mapping[str, Any] | str, scope: Scope) -> list[Diagnostic]:
-    """Return what is wrong with a query for what a search may read."""
-    return lint(
-        document,
-        scope.models,
-        permission=scope.permission,
-        identity=scope.identity,
-        dialect=scope.database.dialect,
-        now=scope.now,
-    )
 
 
 def _read_preset(request: SearchRequest) -> Preset:
@@ -368,12 +320,6 @@ def _with_record(query: Query, model: Model, scope: Scope) -> Query:
     return replace(query, select=(*select, column))
 
 
-def _tables(scope: Scope) -> set[str]:
-    # Rules may look into tables that the search itself may not.
-    every = (*scope.models, *scope.permission.models)
-    return {f"{each.schema}.{each.table}" if each.schema else each.table for each in every}
-
-
 def _offset(query: Query) -> int:
     if isinstance(query.page, int):
         size = query.pagesize if isinstance(query.pagesize, int) else _LIMIT
@@ -385,7 +331,7 @@ async def _count(statement: Statement, scope: Scope, tables: set[str]) -> int | 
     database = scope.database
     try:
         rows = await database.runner.run(
-            write(count_of(statement), database.dialect, tables=tables)
+            write(count_of(statement), database.dialect, tables=tables), now=scope.now
         )
     except (ExecutionFailed, Refused):
         return None  # what was found is good without it
@@ -428,39 +374,3 @@ def _zone(name: str | None, now: datetime) -> tzinfo:
             f"search.db.timezone is {name!r}, which is no time zone; write one such as "
             "Europe/Berlin"
         ) from None
-
-
-def describe(models: ModelSet) -> list[Mapping[str, Any]]:
-    """Return models as plain values: what may be asked about."""
-    return [
-        {
-            "id": model.id,
-            "table": f"{model.schema}.{model.table}" if model.schema else model.table,
-            "label": model.label,
-            "description": model.description,
-            "columns": [
-                {
-                    "name": column.name,
-                    "type": column.type,
-                    "label": column.label,
-                    "description": column.description,
-                    "enum": list(column.enum),
-                    "nullable": column.nullable,
-                    "primary": column.primary,
-                    "private": column.private,
-                }
-                for column in model.columns
-            ],
-            "relations": [
-                {
-                    "name": relation.name,
-                    "model": relation.model,
-                    "column": relation.column,
-                    "foreign": relation.foreign,
-                    "kind": relation.kind,
-                }
-                for relation in model.relations
-            ],
-        }
-        for model in models
-    ]

@@ -9,10 +9,12 @@ them out.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, is_dataclass, replace
-from typing import Any
+from typing import Any, Final
 
+from refdesk.db.dsl.expressions import BIGGEST, encodes
 from refdesk.db.dsl.parse import parse_conditions
 from refdesk.db.dsl.types import (
     Claim,
@@ -25,6 +27,9 @@ from refdesk.db.dsl.types import (
 )
 from refdesk.db.schema import ModelSet
 from refdesk.errors import ConfigError, UnknownName
+
+_KEPT: Final = 64
+"""Choices of models whose visible form is kept."""
 
 Identity = Mapping[str, Any]
 """What is known of the asker: the claims of the client key, or what the caller says."""
@@ -47,11 +52,19 @@ class Permission:
     rules: Mapping[str, ModelRule] = field(default_factory=dict)
     models: ModelSet = field(default_factory=ModelSet)
     """All models, which a rule's own sub-queries may read whole, whatever the asker's ceiling."""
+    _visible: dict[tuple[str, ...], tuple[ModelSet, ModelSet]] = field(
+        default_factory=dict, init=False, repr=False, compare=False
+    )
 
     def hidden(self, model_id: str) -> frozenset[str]:
         """Return the hidden columns of a model, in lower case."""
         rule = self.rules.get(model_id)
         return rule.hidden if rule else frozenset()
+
+    def asks_who(self, model_id: str) -> bool:
+        """Tell whether what is seen of a model depends on who asks."""
+        rule = self.rules.get(model_id)
+        return rule is not None and bool(rule.rows)
 
     def rows(self, model_id: str, identity: Identity | None) -> tuple[Condition, ...] | None:
         """Return what holds of every visible row, with the claims filled in; None: no row is."""
@@ -64,7 +77,19 @@ class Permission:
             return None
 
     def visible(self, models: ModelSet) -> ModelSet:
-        """Return the models as the asker may know them: without their hidden columns."""
+        """
+        Return the models as the asker may know them: without their hidden columns.
+
+        For the same models it is the same object, so that what is worked out of it can be kept.
+        """
+        kept = self._visible.get(models.ids)
+        if kept is None or kept[0] != models:
+            if len(self._visible) >= _KEPT:
+                self._visible.clear()
+            kept = self._visible[models.ids] = (models, self._shown(models))
+        return kept[1]
+
+    def _shown(self, models: ModelSet) -> ModelSet:
         shown = [model.without(self.hidden(model.id)) for model in models]
         return ModelSet(
             tuple(
@@ -88,7 +113,8 @@ def read_permission(configured: Mapping[str, Any], models: ModelSet) -> Permissi
     Read the rules of a database.
 
     Args:
-        configured: ``{model: {rows, hidden}}``, mappings or objects; by id or table name.
+        configured: ``{model: {rows, hidden}}``, mappings or objects; by a model's id, or by a
+            table's name for all models of it.
         models: All models of the database, which may have rules of their own; both hold.
 
     Raises:
@@ -99,16 +125,25 @@ def read_permission(configured: Mapping[str, Any], models: ModelSet) -> Permissi
         if model.rows or model.hidden:
             rules[model.id] = _rule(model.id, model.rows, model.hidden, models)
     for name, section in configured.items():
-        known = models.get(name) or models.find(name)
-        if known is None:
-            raise UnknownName("model", name, models.ids)
         rows, hidden = _member(section, "rows"), _member(section, "hidden")
-        rule = _rule(known.id, rows, hidden, models)
-        before = rules.get(known.id, ModelRule())
-        rules[known.id] = ModelRule(
-            rows=before.rows + rule.rows, hidden=before.hidden | rule.hidden
-        )
+        for model_id in _named(name, models):
+            rule = _rule(model_id, rows, hidden, models)
+            before = rules.get(model_id, ModelRule())
+            rules[model_id] = ModelRule(
+                rows=before.rows + rule.rows, hidden=before.hidden | rule.hidden
+            )
     return Permission(rules=rules, models=models)
+
+
+def _named(name: str, models: ModelSet) -> list[str]:
+    """Return the ids of the models that a rule is for: one by its id, or all of a table."""
+    if models.get(name) is not None:
+        return [name]
+    known = models.find(name)
+    if known is None:
+        raise UnknownName("model", name, models.ids)
+    table = (known.schema, known.table)
+    return [each.id for each in models if (each.schema, each.table) == table]
 
 
 def _member(section: Any, name: str) -> tuple[Any, ...]:
@@ -161,7 +196,7 @@ class _Lacking(Exception):
 def _filled(part: Any, identity: Identity) -> Any:
     """Return a part of a rule with the claims filled in, in its sub-queries too."""
     if isinstance(part, Claim):
-        return _scalar(part, identity)
+        return _constant(_claimed(part, identity))
     if isinstance(part, Comparison) and isinstance(part.right, Claim) and "in" in part.op.split():
         part = _among(part, part.right, identity)
     if isinstance(part, tuple):
@@ -177,16 +212,19 @@ def _filled(part: Any, identity: Identity) -> Any:
 def _among(condition: Comparison, claim: Claim, identity: Identity) -> Comparison:
     value = _claimed(claim, identity)
     values = value if isinstance(value, list | tuple | set | frozenset) else (value,)
-    if not all(isinstance(each, str | int | float) for each in values):
-        raise _Lacking
-    return replace(condition, right=tuple(Constant(value=each) for each in values))
+    return replace(condition, right=tuple(_constant(each) for each in values))
 
 
-def _scalar(claim: Claim, identity: Identity) -> Constant:
-    found = _claimed(claim, identity)
-    if not isinstance(found, str | int | float):
-        raise _Lacking
-    return Constant(value=found)
+def _constant(value: Any) -> Constant:
+    """Return a claim as a value that a database can hold, or raise _Lacking."""
+    match value:
+        case str() if "\0" not in value and encodes(value):
+            return Constant(value=value, claimed=True)
+        case int() if abs(value) <= BIGGEST:
+            return Constant(value=value, claimed=True)
+        case float() if math.isfinite(value):
+            return Constant(value=value, claimed=True)
+    raise _Lacking
 
 
 def _claimed(claim: Claim, identity: Identity) -> Any:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from typing import Any, Final
 
 import sqlalchemy as sa
-from sqlalchemy.exc import NoSuchTableError, SQLAlchemyError
+from sqlalchemy.engine.reflection import ObjectKind
+from sqlalchemy.exc import SQLAlchemyError
 
 from refdesk.db.schema import Column, Model, ModelSet, Relation
 
@@ -97,64 +99,68 @@ def _inspected(connection: sa.Connection) -> ModelSet:
         ]
     models: list[Model] = []
     for schema in schemas:
-        for table in _tables(inspector, schema)[: MAX_TABLES - len(models)]:
-            try:
-                models.append(_model(inspector, table, schema))
-            except NoSuchTableError:
-                continue  # dropped meanwhile, or not ours to read
+        names = _tables(inspector, schema)[: MAX_TABLES - len(models)]
+        models += _models(inspector, names, schema)
     return _both_ways(models)
 
 
 def _tables(inspector: sa.Inspector, schema: str | None) -> list[str]:
-    names = [*inspector.get_table_names(schema=schema), *inspector.get_view_names(schema=schema)]
-    return sorted(each for each in set(names) if not each.lower().startswith("sqlite_"))
+    names = {*inspector.get_table_names(schema=schema), *inspector.get_view_names(schema=schema)}
+    with suppress(NotImplementedError):  # most databases have none
+        names.update(inspector.get_materialized_view_names(schema=schema))
+    return sorted(each for each in names if not each.lower().startswith("sqlite_"))
 
 
-def _model(inspector: sa.Inspector, table: str, schema: str | None) -> Model:
-    prefix = f"{schema}." if schema else ""
-    primary = set(
-        inspector.get_pk_constraint(table, schema=schema).get("constrained_columns") or ()
-    )
-    columns = tuple(
-        Column(
-            name=each["name"],
-            type=_type_name(each["type"]),
-            description=each.get("comment") or None,
-            enum=tuple(getattr(each["type"], "enums", None) or ()),
-            nullable=bool(each.get("nullable", True)) and each["name"] not in primary,
-            primary=each["name"] in primary,
-        )
-        for each in inspector.get_columns(table, schema=schema)
-    )
-    relations = []
-    for key in inspector.get_foreign_keys(table, schema=schema):
-        other, there = key["referred_schema"] or schema, key["referred_columns"]
-        if len(key["constrained_columns"]) != 1 or len(there) != 1:
+def _models(inspector: sa.Inspector, names: list[str], schema: str | None) -> Iterator[Model]:
+    """Yield a model for each table, all of them asked for at once; one just dropped has none."""
+    if not names:
+        return
+    asked: Any = {"schema": schema, "filter_names": names, "kind": ObjectKind.ANY}
+    columns = inspector.get_multi_columns(**asked)
+    primary: Mapping[Any, Any] = inspector.get_multi_pk_constraint(**asked)
+    foreign: Mapping[Any, Any] = inspector.get_multi_foreign_keys(**asked)
+    comments: Mapping[Any, Any] = {}
+    with suppress(NotImplementedError, SQLAlchemyError):  # SQLite has none
+        comments = inspector.get_multi_table_comment(**asked)
+    for table in names:
+        key = (schema, table)
+        if not columns.get(key):
             continue
-        referred = key["referred_table"]
-        relations.append(
-            Relation(
+        keys = set((primary.get(key) or {}).get("constrained_columns") or ())
+        comment = (comments.get(key) or {}).get("text")
+        yield Model(
+            id=f"{schema}.{table}" if schema else table,
+            table=table,
+            schema=schema,
+            columns=tuple(_column(each, keys) for each in columns[key]),
+            description=comment or None,
+            relations=tuple(_relations(foreign.get(key) or (), inspector.default_schema_name)),
+        )
+
+
+def _column(found: Any, primary: set[str]) -> Column:
+    return Column(
+        name=found["name"],
+        type=_type_name(found["type"]),
+        description=found.get("comment") or None,
+        enum=tuple(getattr(found["type"], "enums", None) or ()),
+        nullable=bool(found.get("nullable", True)) and found["name"] not in primary,
+        primary=found["name"] in primary,
+    )
+
+
+def _relations(keys: Iterable[Any], default: str | None) -> Iterator[Relation]:
+    for key in keys:
+        other, there = key["referred_schema"], key["referred_columns"]
+        other = None if other == default else other
+        if len(key["constrained_columns"]) == len(there) == 1:
+            referred = key["referred_table"]
+            yield Relation(
                 name=referred,
                 model=f"{other}.{referred}" if other else referred,
                 column=key["constrained_columns"][0],
                 foreign=there[0],
             )
-        )
-    return Model(
-        id=prefix + table,
-        table=table,
-        schema=schema,
-        columns=columns,
-        description=_comment(inspector, table, schema),
-        relations=tuple(relations),
-    )
-
-
-def _comment(inspector: sa.Inspector, table: str, schema: str | None) -> str | None:
-    try:
-        return inspector.get_table_comment(table, schema=schema).get("text") or None
-    except (NotImplementedError, SQLAlchemyError):
-        return None  # SQLite has none, and a view has none in some databases
 
 
 def _type_name(type_: Any) -> str:

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
+from functools import lru_cache
 from typing import Any, Final, Literal
 
 Kind = Literal[
@@ -47,6 +48,7 @@ _KINDS: Final[dict[str, Kind]] = {
 }
 
 
+@lru_cache(maxsize=1024)
 def kind_of(type_name: str) -> Kind:
     """Return what values a type holds, by its name: ``varchar(20)`` is text."""
     words = type_name.strip().lower().partition("(")[0].split()

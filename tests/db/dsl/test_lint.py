@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 
 import pytest
 from hypothesis import given, settings
@@ -10,6 +11,7 @@ from hypothesis import strategies as st
 
 from refdesk.db.dsl import Diagnostic, lint
 from refdesk.db.dsl.places import find_places
+from refdesk.db.dsl.types import MAX_FINDINGS
 from refdesk.db.permission import Permission, read_permission
 from refdesk.db.schema import Column, Model, ModelSet
 
@@ -93,6 +95,22 @@ def test_what_is_no_json(text: str, says: str) -> None:
 
 
 @pytest.mark.parametrize(
+    "document",
+    [
+        {"select": [], "from": "products", **{f"selec{n}": 1 for n in range(5000)}},
+        {"select": [f"nam{n}" for n in range(200)], "from": "products"},
+        {"select": "," * 1_000_000, "from": "products"},
+    ],
+    ids=["members", "columns", "commas"],
+)
+def test_no_more_is_told_than_is_read(document: object) -> None:
+    """However much is wrong with a document, its findings are few, and found without delay."""
+    started = time.process_time()
+    assert 1 <= len(_lint(document)) <= MAX_FINDINGS
+    assert time.process_time() - started < 1
+
+
+@pytest.mark.parametrize(
     ("document", "code", "says"),
     [
         ({"select": [], "from": "prodcts"}, "E111", "'prodcts'"),
@@ -102,6 +120,29 @@ def test_what_is_no_json(text: str, says: str) -> None:
         ({"select": [":ROUND()"], "from": "products"}, "E101", "arguments"),
         ({"select": ["name", ":COUNT(*)"], "from": "products"}, "E140", "add 'name' to groups"),
         ({"select": [], "from": "products", "orders": "pric"}, "E130", "price"),
+        ({"select": ["id"], "from": "products", "orders": "1"}, "E130", "same for every row"),
+        (
+            {"select": ["id"], "from": "products", "distinct": True, "orders": "name"},
+            "E130",
+            "select this too",
+        ),
+        ({"select": [":COUNT(*)"], "from": "products", "groups": "1"}, "E140", "same for every"),
+        (
+            {"select": ["name"], "from": "products", "groups": "name", "orders": "price"},
+            "E140",
+            "add 'price' to groups",
+        ),
+        (
+            {
+                "select": ["a.name"],
+                "from": "products as a",
+                "joins": [{"from": "products as b", "key": "b.id", "foreign": "a.id"}],
+                "groups": "b.name",
+            },
+            "E140",
+            "add 'name' to groups",
+        ),
+        ({"select": ['name$.`a"b`'], "from": "products"}, "E101", "no quotes"),
         (
             {"select": [], "from": "products", "wheres": [{":SUM(price)": "", ">": 1}]},
             "E120",

@@ -93,7 +93,7 @@ def test_changes_are_refused(question):
         ("most popular products", "'most'"),
         ("products without warranty", "'without'"),
         ("average customers", "'average'"),
-        ("percentage of orders that were cancelled", "'percentage'"),
+        ("percentage of orders that were eaten", "'percentage of'"),
         ("also show me the api_key table", "'api_key'"),
         ("天气怎么样", "怎么"),
         ("最受欢迎的产品", "受欢迎"),

@@ -4,10 +4,9 @@ The query language: typed values, a reader, a writer, a linter, and a compiler t
 Pure: nothing here asks a database or a clock.  Values are bound, names are looked up.
 """
 
-from refdesk.db.dsl.compile import Compiled, Statement, compile, compile_whole, count_of  # noqa: A004
+from refdesk.db.dsl.compile import Compiled, compile, compile_whole, count_of  # noqa: A004
 from refdesk.db.dsl.lint import lint
 from refdesk.db.dsl.parse import parse, parse_conditions, parse_orders, parse_select
-from refdesk.db.dsl.render import Rendered, render
 from refdesk.db.dsl.types import (
     Binary,
     Call,
@@ -35,7 +34,7 @@ from refdesk.db.dsl.types import (
     SubQuery,
     When,
 )
-from refdesk.db.dsl.values import DIALECTS, Dialect
+from refdesk.db.dsl.values import DIALECTS, Dialect, Statement
 from refdesk.db.dsl.write import conditions_to_document, to_document
 
 __all__ = [
@@ -62,7 +61,6 @@ __all__ = [
     "Position",
     "Query",
     "QueryError",
-    "Rendered",
     "Selected",
     "Source",
     "Star",
@@ -78,6 +76,5 @@ __all__ = [
     "parse_conditions",
     "parse_orders",
     "parse_select",
-    "render",
     "to_document",
 ]

@@ -10,13 +10,19 @@ from difflib import get_close_matches
 from typing import Any, Final
 
 from refdesk.db.dsl.expressions import BIGGEST, ExpressionError, encodes, read_expression
-from refdesk.db.dsl.types import Constant, Diagnostic, Expression, Query, QueryError
+from refdesk.db.dsl.types import (
+    MAX_FINDINGS,
+    Constant,
+    Diagnostic,
+    Expression,
+    Query,
+    QueryError,
+)
 
 MAX_NESTED: Final = 12
 """How deep groups, sub-queries and cases may be nested."""
 MAX_NODES: Final = 3000
 """How many conditions, values and expressions one document may hold."""
-MAX_FINDINGS: Final = 50
 
 QueryReader = Callable[["Reading", Any, str], Query | None]
 """`refdesk.db.dsl.parse.read_query`, handed down because a query holds queries."""
@@ -72,6 +78,8 @@ class Reading:
         for key in document:
             if key in keys:
                 continue
+            if len(self.found) >= MAX_FINDINGS:
+                return  # to say what each was meant to be takes its time
             name = key if isinstance(key, str) else repr(key)
             close = get_close_matches(name, keys, n=1)
             hint = (

@@ -11,62 +11,42 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import dataclass, fields, is_dataclass, replace
+from dataclasses import dataclass, replace
 from datetime import datetime
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 import sqlalchemy as sa
 
-from refdesk.db.dsl.functions import AGGREGATES
-from refdesk.db.dsl.scope import Entry, Scope, derived_entry, model_entry
-from refdesk.db.dsl.translate import Findings, Noted, Translator, has_aggregate
+from refdesk.db.dsl.grouping import Grouping
+from refdesk.db.dsl.ordering import Orders
+from refdesk.db.dsl.results import (
+    Column,
+    Out,
+    columns_of,
+    place_of,
+    selected,
+)
+from refdesk.db.dsl.scope import Entry, Scope
+from refdesk.db.dsl.sources import MOST_ROWS, Named, Sources, named
+from refdesk.db.dsl.translate import Enough, Findings, Noted, Translator
 from refdesk.db.dsl.types import (
-    Call,
     Condition,
-    Expression,
-    Field,
-    Join,
-    Order,
     Parameter,
     Query,
     QueryError,
     Selected,
-    Source,
     Star,
-    SubQuery,
 )
-from refdesk.db.dsl.values import DIALECTS, Dialect, Element, Value, Wrong, own
+from refdesk.db.dsl.values import DIALECTS, Dialect, Element, Statement, Value, Wrong, own
 from refdesk.db.schema import Kind, ModelSet
 
 if TYPE_CHECKING:
     from refdesk.db.permission import Identity, Permission
 
-Statement = sa.Select[Any] | sa.CompoundSelect[Any]
 
 PAGE_SIZE: Final = 20
 """How many rows a page has that does not say it."""
-MOST_ROWS: Final = 2**31 - 1
-"""The largest number that every database takes after LIMIT."""
-MAX_SOURCES: Final = 24
-"""How many tables a whole query may read: joins multiply rows."""
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Column:
-    """A column of a result."""
-
-    name: str
-    kind: Kind
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Out:
-    """A column on its way into the result."""
-
-    name: str
-    value: Value
-    expression: Expression
-    aliased: bool
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -136,7 +116,8 @@ def compile_whole(
     """Do as `compile`, and say what the result's columns and its bounds are."""
     if dialect not in DIALECTS:
         raise ValueError(f"there is no dialect {dialect!r}; known: {', '.join(DIALECTS)}")
-    compiler = _Compiler(
+    compiler_for = partial(
+        _Compiler,
         models=models,
         dialect=dialect,
         permission=permission,
@@ -145,7 +126,11 @@ def compile_whole(
         now=now,
         limit_cap=limit_cap,
     )
+    compiler = compiler_for(fenced=None)
     compiled = compiler.whole(query, preset)
+    if compiler.findings.raising and compiler.sources.ruled and not compiler.findings.found:
+        compiler = compiler_for(fenced=named((query, preset)))
+        compiled = compiler.whole(query, preset)
     if compiler.findings.found or compiled is None:
         raise QueryError(compiler.findings.found)
     return compiled
@@ -168,18 +153,26 @@ class _Compiler:
         parameters: Mapping[str, Any] | None,
         now: datetime | None,
         limit_cap: int,
+        fenced: Named | None,
     ) -> None:
-        self.models = models
         self.dialect = dialect
-        self.permission = permission
-        self.identity = identity
         self.parameters = parameters
         self.now = now
         self.limit_cap = limit_cap
         self.findings = Findings()
+        self.sources = Sources(
+            models=models,
+            permission=permission,
+            identity=identity,
+            findings=self.findings,
+            within=self._within,
+            translator=self._translator,
+            fenced=fenced,
+        )
         self._mysql = dialect in ("mysql", "mariadb")
-        self._sources = 0
-        self._trusted = False
+        self.orders = Orders(
+            findings=self.findings, dialect=dialect, anonymous=self.sources.anonymous
+        )
 
     # --- whole queries ---------------------------------------------------------------------------
 
@@ -187,8 +180,8 @@ class _Compiler:
         """Compile the outermost query, under the cap; None if it cannot be."""
         try:
             limit, offset = self._bounds(query, "")
-            statement, columns = self._query(query, "", preset, bounds=(limit, offset))
-        except Noted:
+            statement, columns = self._query(query, "", preset, limit, offset, outermost=True)
+        except (Noted, Enough):
             return None
         return Compiled(statement=statement, columns=columns, limit=limit, offset=offset)
 
@@ -198,12 +191,17 @@ class _Compiler:
         if query.first:
             return min(1, cap), self._number(query.offset, path, "offset") or 0
         if query.paged:
-            size = min(self._number(query.pagesize, path, "pagesize") or PAGE_SIZE, cap)
-            page = self._number(query.page, path, "page") or 1
+            page, size = self._page(query, path)
+            size = min(size, cap)
             return size, min((page - 1) * size, MOST_ROWS)
         limit = self._number(query.limit, path, "limit")
         offset = self._number(query.offset, path, "offset") or 0
         return (cap if limit is None else min(limit, cap)), offset
+
+    def _page(self, query: Query, path: str) -> tuple[int, int]:
+        """Return which page, from 1, and how many rows it has."""
+        size = self._number(query.pagesize, path, "pagesize") or PAGE_SIZE
+        return self._number(query.page, path, "page") or 1, size
 
     def _number(self, value: int | Parameter | None, path: str, name: str) -> int | None:
         if not isinstance(value, Parameter):
@@ -220,25 +218,24 @@ class _Compiler:
         query: Query,
         path: str,
         preset: tuple[Condition, ...],
-        *,
-        bounds: tuple[int | None, int | None],
-    ) -> tuple[Statement, tuple[Column, ...]]:
-        limit, offset = bounds
-        if not query.unions:
-            statement, outs = self._select(query, path, preset)
-            statement = statement.limit(limit) if limit is not None else statement
-            return (statement.offset(offset) if offset else statement), _columns(outs)
-        return self._union(query, path, preset, limit, offset)
-
-    def _union(
-        self,
-        query: Query,
-        path: str,
-        preset: tuple[Condition, ...],
         limit: int | None,
         offset: int | None,
+        *,
+        outermost: bool = False,
     ) -> tuple[Statement, tuple[Column, ...]]:
-        first, outs = self._select(replace(query, orders=()), path, preset)
+        statement: Statement
+        if query.unions:
+            statement, outs = self._union(query, path, preset, outermost)
+        else:
+            statement, outs = self._select(query, path, preset, outermost)
+        if limit is not None:
+            statement = statement.limit(limit)
+        return (statement.offset(offset) if offset else statement), columns_of(outs)
+
+    def _union(
+        self, query: Query, path: str, preset: tuple[Condition, ...], outermost: bool
+    ) -> tuple[Statement, tuple[Out, ...]]:
+        first, outs = self._select(replace(query, orders=()), path, preset, outermost)
         branches: list[sa.Select[Any]] = [first]
         for index, each in enumerate(query.unions):
             where = f"{_at(path, 'unions')}[{index}]"
@@ -250,17 +247,10 @@ class _Compiler:
                     )
                 raise Noted
             branches.append(branch)
+        places = [place_of(each.value, outs) for each in query.orders]
+        wrong = "a union is ordered by what it selects, by name or alias"
         united = sa.union_all(*branches)
-        for index, order in enumerate(query.orders):
-            with self.findings.part("E130", f"{_at(path, 'orders')}[{index}]"):
-                at = _position(order.value, outs)
-                if at is None:
-                    raise Wrong("a union is ordered by what it selects, by name or alias")
-                if order.nulls and self._mysql:
-                    raise Wrong("where nulls stand in a union cannot be said to this database")
-                united = united.order_by(*self._ordered(own(str(at + 1)), order))
-        united = united.limit(limit) if limit is not None else united
-        return (united.offset(offset) if offset else united), _columns(outs)
+        return self.orders.by_place(united, query.orders, places, path, wrong), outs
 
     def _within(
         self, query: Query, path: str, preset: tuple[Condition, ...] = ()
@@ -269,17 +259,16 @@ class _Compiler:
         limit: int | None = 1 if query.first else self._number(query.limit, path, "limit")
         offset = self._number(query.offset, path, "offset")
         if query.paged:
-            limit = self._number(query.pagesize, path, "pagesize") or PAGE_SIZE
-            page = self._number(query.page, path, "page") or 1
+            page, limit = self._page(query, path)
             offset = min((page - 1) * limit, MOST_ROWS)
         if offset and limit is None:
             limit = MOST_ROWS  # MySQL and SQLite take an offset after a limit only
-        statement, columns = self._query(query, path, preset, bounds=(limit, offset))
+        statement, columns = self._query(query, path, preset, limit, offset)
         bounded = query.unions or query.orders or limit is not None
         if isinstance(statement, sa.Select) and not (bounded and "unions" in path):
             return statement, columns
         # A branch with an order or a limit of its own needs a query around it in SQLite.
-        inner = statement.subquery(self._anonymous())
+        inner = statement.subquery(self.sources.anonymous())
         return sa.select(*inner.c), columns
 
     def _one_column(self, query: Query, path: str) -> tuple[sa.Select[Any], Kind]:
@@ -293,51 +282,50 @@ class _Compiler:
     # --- one select ------------------------------------------------------------------------------
 
     def _select(
-        self, query: Query, path: str, preset: tuple[Condition, ...]
+        self, query: Query, path: str, preset: tuple[Condition, ...], outermost: bool
     ) -> tuple[sa.Select[Any], tuple[Out, ...]]:
         before = len(self.findings.found)
-        filtered = any(each.kind == "right" for each in query.joins)
         inner_preset = preset if query.source.query is not None else ()
-        first: Entry | None = None
-        with self.findings.part("E111", _at(path, "from")):
-            first = self._source(query.source, path, filtered, inner_preset)
-        if first is None:
-            raise Noted  # without it every name is unknown, and to say so would not help
-        scope, joined = Scope((first,)), first.element
-        for index, join in enumerate(query.joins):
-            where = f"{_at(path, 'joins')}[{index}]"
-            with self.findings.part("E172", where):
-                scope, joined = self._join(join, where, scope, joined, filtered)
+        first, scope, joined = self._from(query, path, inner_preset)
         translator = self._translator(scope)
+        # What the outermost query gives is worked out of rows that came through its conditions.
+        # A condition on groups may be looked at before them, and has what is selected in it.
+        last = replace(translator, last=outermost and not query.havings)
         outs: list[Out] = []
         for index, each in enumerate(query.select or (Selected(value=Star()),)):
             with self.findings.part("E101", f"{_at(path, 'select')}[{index}]"):
-                self._out(each, outs, translator, f"{_at(path, 'select')}[{index}]")
+                selected(each, outs, last, f"{_at(path, 'select')}[{index}]")
+        found = tuple(outs)
         aliases = {each.name.lower(): each.value for each in outs if each.aliased}
         columns: list[Any] = [each.value.element.label(each.name) for each in outs]
         statement: sa.Select[Any] = sa.select(*columns).select_from(joined)
         wheres = self._wheres(query, path, first, translator, () if inner_preset else preset)
         if wheres:
             statement = statement.where(*wheres)
-        statement = self._grouped(query, path, statement, tuple(outs), translator, aliases)
-        counted = bool(query.groups) or any(has_aggregate(each.expression) for each in outs)
-        later = replace(translator, aliases=aliases, aggregates=counted)
-        for index, order in enumerate(query.orders):
-            where = f"{_at(path, 'orders')}[{index}]"
-            with self.findings.part("E130", where):
-                at = _position(order.value, tuple(outs))
-                if at is not None and (order.nulls is None or not self._mysql):
-                    element = own(str(at + 1))
-                elif at is not None:
-                    element = outs[at].value.element
-                else:
-                    element = later.value(order.value, where).element
-                statement = statement.order_by(*self._ordered(element, order))
-        if query.distinct:
-            statement = statement.distinct()
+        grouping = Grouping(query, found, scope)
+        statement = self._grouped(query, path, statement, grouping, translator, aliases)
+        later = replace(last, aliases=aliases, aggregates=grouping.counted)
+        statement = self.orders.of_select(query, path, statement, found, later)
         if len(self.findings.found) > before:
             raise Noted
-        return statement, tuple(outs)
+        return statement, found
+
+    def _from(
+        self, query: Query, path: str, preset: tuple[Condition, ...]
+    ) -> tuple[Entry, Scope, sa.FromClause]:
+        # Under a right join a row may be missing without a condition noticing.
+        apart = any(each.kind == "right" for each in query.joins)
+        first: Entry | None = None
+        with self.findings.part("E111", _at(path, "from")):
+            first = self.sources.read(query.source, path, apart=apart, preset=preset)
+        if first is None:
+            raise Noted  # without it every name is unknown, and to say so would not help
+        scope, joined = Scope((first,)), first.element
+        for index, join in enumerate(query.joins):
+            where = f"{_at(path, 'joins')}[{index}]"
+            with self.findings.part("E172", where):
+                scope, joined = self.sources.join(join, where, scope, joined, apart=apart)
+        return first, scope, joined
 
     def _translator(self, scope: Scope) -> Translator:
         return Translator(
@@ -372,7 +360,7 @@ class _Compiler:
         query: Query,
         path: str,
         statement: sa.Select[Any],
-        outs: tuple[Out, ...],
+        grouping: Grouping,
         translator: Translator,
         aliases: Mapping[str, Value],
     ) -> sa.Select[Any]:
@@ -380,16 +368,15 @@ class _Compiler:
         for index, each in enumerate(query.groups):
             where = f"{_at(path, 'groups')}[{index}]"
             with self.findings.part("E140", where):
-                at = _position(each.value, outs)
-                if at is None:
+                place = grouping.place(each.value)
+                if place is None:
                     statement = statement.group_by(plain.value(each.value, where).element)
-                elif has_aggregate(outs[at].expression):
-                    raise Wrong(f"{outs[at].name!r} counts rows together; group by a column")
                 else:
                     # By its place: the same expression twice would be two, its values bound twice.
-                    statement = statement.group_by(own(str(at + 1)))
-        if query.groups or any(has_aggregate(each.expression) for each in outs):
-            self._check_grouped(query, path, outs)
+                    statement = statement.group_by(own(str(place + 1)))
+        if grouping.counted:
+            with self.findings.part("E140", _at(path, "groups")):
+                statement = statement.group_by(*grouping.further())
         if self._mysql:
             # It takes a grouped expression in HAVING by its alias only.
             aliases = {
@@ -402,221 +389,6 @@ class _Compiler:
         except Noted:
             return statement
         return statement if having is None else statement.having(having)
-
-    def _check_grouped(self, query: Query, path: str, outs: tuple[Out, ...]) -> None:
-        """Note each column that is neither grouped by nor counted together."""
-        grouped = [each.value for each in query.groups]
-        places = {_position(each, outs) for each in grouped}
-        names = {each.name.lower() for each in grouped if isinstance(each, Field)}
-        keyed = any(self._is_key(each) for each in grouped)
-        for index, out in enumerate(outs):
-            if index in places or keyed or out.expression in grouped:
-                continue
-            loose = [each for each in _loose(out.expression) if each.name.lower() not in names]
-            if loose:
-                with self.findings.part("E140", _at(path, "groups")):
-                    raise Wrong(
-                        f"{out.name!r} stands beside groups or counts and is neither; add "
-                        f"{loose[0].name!r} to groups"
-                    )
-
-    def _is_key(self, expression: Expression) -> bool:
-        """Tell whether one row of some model is behind each value: its other columns are fixed."""
-        if not isinstance(expression, Field):
-            return False
-        return any(
-            [name.lower() for name in model.primary_key] == [expression.name.lower()]
-            for model in self.models
-        )
-
-    # --- parts -----------------------------------------------------------------------------------
-
-    def _source(
-        self, source: Source, path: str, filtered: bool, preset: tuple[Condition, ...] = ()
-    ) -> Entry:
-        self._sources += 1
-        if self._sources > MAX_SOURCES:
-            raise Wrong(f"the query reads more than {MAX_SOURCES} tables")
-        if source.query is not None:
-            statement, columns = self._within(source.query, _at(path, "query"), preset)
-            alias = source.alias or self._anonymous()
-            kinds = [(each.name, each.kind) for each in columns]
-            return derived_entry(statement.subquery(alias), alias, kinds)
-        name = source.name or ""
-        models = self.permission.models if self._trusted else self.models
-        model = models.find(name)
-        if model is None:
-            close = models.nearest(name)
-            hint = f"; did you mean {' or '.join(close)}?" if close else ""
-            raise Wrong(f"there is no table or model {name[:60]!r}{hint}")
-        if self._trusted:
-            return model_entry(model, source.alias, frozenset())
-        # A rule may stand on a column that whoever asks was not even told of.
-        known = self.permission.models.get(model.id) or model
-        untold = {each.name.lower() for each in known.columns if model.column(each.name) is None}
-        hidden = self.permission.hidden(model.id) | untold
-        entry = model_entry(known, source.alias, hidden)
-        if not entry.columns:
-            raise Wrong(f"of {name!r} no column may be read")
-        rule = self._rule(entry)
-        if rule is None or not filtered:
-            return replace(entry, rule=rule)
-        # Under a right join a row may be missing without a condition noticing: read what may be
-        # seen first, and join that.
-        seen = [each.element for each in entry.columns.values()]
-        inner = sa.select(*seen).where(rule).subquery(entry.alias)
-        kinds = [(each.name, each.kind) for each in entry.columns.values()]
-        return replace(derived_entry(inner, entry.alias, kinds), model=model, names=entry.names)
-
-    def _rule(self, entry: Entry) -> Element | None:
-        """Return what holds of every row of a source that the asker may see."""
-        assert entry.model is not None
-        rows = self.permission.rows(entry.model.id, self.identity)
-        if rows is None:
-            return sa.false()
-        if not rows:
-            return None
-        known = entry.model
-        # The rule sees all columns, under the name that the source has here.
-        whole = model_entry(known, entry.alias, frozenset())
-        columns = {
-            name: replace(seen, element=entry.element.c[name])
-            for name, seen in whole.columns.items()
-            if name in entry.element.c
-        }
-        names = whole.names | {known.table.lower(), known.id.lower()}
-        scope = Scope((replace(entry, columns=columns, names=names),))
-        before = len(self.findings.found)
-        self._trusted = True
-        try:
-            return self._translator(scope).conditions(rows, "permission", "E120")
-        except Noted:
-            # A claim of the wrong type, or a column that the database lost: nothing is seen, and
-            # whoever asks need not know why.
-            del self.findings.found[before:]
-            return sa.false()
-        finally:
-            self._trusted = False
-
-    def _join(
-        self, join: Join, path: str, scope: Scope, joined: sa.FromClause, filtered: bool
-    ) -> tuple[Scope, sa.FromClause]:
-        entry = self._source(join.source, path, filtered)
-        wider = scope.add(entry)
-        translator = replace(self._translator(wider), aggregates=False)
-        held: list[Element] = []
-        if join.key is not None and join.foreign is not None:
-            with self.findings.part("E170", _at(path, "key")):
-                key = replace(translator, prefer=entry).value(join.key, path)
-                with self.findings.part("E171", _at(path, "foreign")):
-                    foreign = self._foreign(join.foreign, scope, translator, path)
-                    held.append(key.element == foreign.element)
-        on = translator.conditions(join.on, _at(path, "on"), "E170")
-        held += [each.self_group() for each in (on, entry.rule) if each is not None]
-        if not held:
-            raise Noted
-        condition = sa.and_(*held)
-        if join.kind == "right":
-            return wider, entry.element.outerjoin(joined, condition)
-        return wider, joined.join(entry.element, condition, isouter=join.kind == "left")
-
-    def _foreign(
-        self, foreign: Expression, scope: Scope, translator: Translator, path: str
-    ) -> Value:
-        """Return the side of a join that was there before; its names mean what was there."""
-        try:
-            return replace(translator, scope=scope).value(foreign, path)
-        except Wrong:
-            return translator.value(foreign, path)
-
-    def _out(self, each: Selected, outs: list[Out], translator: Translator, path: str) -> None:
-        if isinstance(each.value, Star):
-            if each.alias:
-                raise Wrong("* has no alias")
-            scope = translator.scope
-            entries = (
-                scope.entries if each.value.source is None else (scope.source(each.value.source),)
-            )
-            for entry in entries:
-                for seen in entry.columns.values():
-                    expression = Field(name=seen.name, source=entry.alias)
-                    value = Value(element=seen.element, kind=seen.kind)
-                    name = _free(seen.name, entry.alias, outs)
-                    outs.append(Out(name=name, value=value, expression=expression, aliased=False))
-            return
-        value = translator.value(each.value, path)
-        if each.alias and any(out.name.lower() == each.alias.lower() for out in outs):
-            raise Wrong(f"two columns are called {each.alias!r}; give one another alias")
-        name = each.alias or _free(*_name(each.value), outs)
-        outs.append(
-            Out(name=name, value=value, expression=each.value, aliased=each.alias is not None)
-        )
-
-    def _ordered(self, element: Element, order: Order) -> list[Element]:
-        step: Element = element.desc() if order.descending else element.asc()
-        if order.nulls is None:
-            return [step]
-        if not self._mysql:
-            return [step.nulls_first() if order.nulls == "first" else step.nulls_last()]
-        absent = sa.case((element.is_(None), own("1")), else_=own("0"))
-        return [absent.desc() if order.nulls == "first" else absent.asc(), step]
-
-    def _anonymous(self) -> str:
-        self._sources += 1
-        return f"_sub_{self._sources}"
-
-
-def _columns(outs: tuple[Out, ...]) -> tuple[Column, ...]:
-    return tuple(Column(name=each.name, kind=each.value.kind) for each in outs)
-
-
-def _position(value: Expression, outs: tuple[Out, ...]) -> int | None:
-    """Return the place of what is selected that an order or group means: by alias, or as it is."""
-    if isinstance(value, Field) and value.source is None and not value.path:
-        for index, out in enumerate(outs):
-            if out.aliased and out.name.lower() == value.name.lower():
-                return index
-    for index, out in enumerate(outs):
-        if out.expression == value:
-            return index
-    return None
-
-
-def _loose(part: Any) -> list[Field]:
-    """Return the columns of an expression that no function of many rows holds."""
-    if isinstance(part, Field):
-        return [part]
-    if isinstance(part, SubQuery) or (isinstance(part, Call) and part.name in AGGREGATES):
-        return []
-    if isinstance(part, tuple):
-        return [each for one in part for each in _loose(one)]
-    if is_dataclass(part):
-        return [each for one in fields(part) for each in _loose(getattr(part, one.name))]
-    return []
-
-
-def _name(expression: Expression) -> tuple[str, str]:
-    """Return the name of a column that was given none, and what tells it from another."""
-    match expression:
-        case Field():
-            last = next((each for each in reversed(expression.path) if isinstance(each, str)), None)
-            name = last or expression.name
-            return name, (expression.source or "").rpartition(".")[2].lstrip("$")
-        case Call():
-            return expression.name.lower(), ""
-    return "value", ""
-
-
-def _free(name: str, source: str, outs: list[Out]) -> str:
-    taken = {each.name.lower() for each in outs}
-    if name.lower() not in taken:
-        return name
-    if source and f"{source}_{name}".lower() not in taken:
-        return f"{source}_{name}"
-    number = 2
-    while f"{name}_{number}".lower() in taken:
-        number += 1
-    return f"{name}_{number}"
 
 
 def _at(path: str, key: str) -> str:

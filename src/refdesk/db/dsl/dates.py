@@ -113,7 +113,8 @@ def _days(start: Element, end: Element, dialect: Dialect) -> Element:
             "Element",
             sa.func.date_diff(own("'day'"), sa.cast(start, sa.Date()), sa.cast(end, sa.Date())),
         )
-    return sa.cast(end, sa.Date()).op("-")(sa.cast(start, sa.Date()))
+    # A number of days, whatever SQLAlchemy takes a date less a date for.
+    return sa.type_coerce(sa.cast(end, sa.Date()).op("-")(sa.cast(start, sa.Date())), sa.Integer())
 
 
 def _seconds(start: Element, end: Element, dialect: Dialect) -> Element:

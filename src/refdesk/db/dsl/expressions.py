@@ -1,5 +1,5 @@
 """
-Expressions as text: read, and written.
+Expressions as text, read.
 
     name   table.name   $model.name   `any name`      a column
     'text'   12.5   true   null   ?:name              a value, a parameter
@@ -24,7 +24,6 @@ from refdesk.db.dsl.types import (
     Call,
     Cast,
     CastType,
-    Claim,
     Constant,
     Expression,
     Field,
@@ -57,9 +56,7 @@ _TOKEN: Final = re.compile(
     re.VERBOSE,
 )
 _PLAIN: Final = re.compile(r"[^\W\d]\w*")
-_PLAIN_SOURCE: Final = re.compile(r"\$?[^\W\d]\w*(?:\.[^\W\d]\w*)*")
 _CONSTANTS: Final[dict[str, bool | None]] = {"true": True, "false": False, "null": None}
-_RESERVED: Final = frozenset((*_CONSTANTS, "as", "distinct"))
 _WITH_PART: Final = frozenset(("EXTRACT", "DATE_TRUNC", "DATE_DIFF"))
 
 
@@ -101,7 +98,7 @@ def read_ordered(text: str) -> tuple[Expression, bool, Literal["first", "last"] 
 def split_list(text: str) -> list[str]:
     """Part a text at the commas that are in no parentheses and no quotes."""
     parts, depth, start = [], 0, 0
-    for token in re.finditer(r"'(?:[^']|'')*'|`[^`]*`|.", text, re.DOTALL):
+    for token in re.finditer(r"'(?:[^']|'')*'|`[^`]*`|[^'`,()\[\]]+|.", text, re.DOTALL):
         depth += {"(": 1, "[": 1, ")": -1, "]": -1}.get(token[0], 0)
         if token[0] == "," and depth <= 0:
             parts.append(text[start : token.start()].strip())
@@ -140,18 +137,6 @@ def unit_of(word: str) -> Unit:
     if unit not in UNITS:
         raise ExpressionError(f"{word!r} is no unit of time; known: {', '.join(UNITS)}")
     return unit
-
-
-def write_expression(value: Expression) -> str | None:
-    """Write an expression as text, or return None if it holds a case or a sub-query."""
-    try:
-        return _write(value)
-    except _NotText:
-        return None
-
-
-class _NotText(Exception):
-    pass
 
 
 class _Reader:
@@ -326,12 +311,13 @@ class _Reader:
         return read_type(" ".join(words))
 
     def _field(self) -> Expression:
+        model = self._peek()[0] == "model"
         names = [self._name()]
         while self._take("."):
             if self._take("*"):
                 return Star(source=".".join(names))
             names.append(self._name())
-        if names[0].startswith("$") and len(names) == 1:
+        if model and len(names) == 1:
             raise ExpressionError(
                 f"{_shown(self._text)} names a model and no column; write {names[0]}.column"
             )
@@ -425,61 +411,3 @@ def _type_words() -> frozenset[str]:
 
 def _shown(text: str) -> str:
     return repr(text if len(text) <= 60 else text[:59] + "…")
-
-
-def _write(value: Expression, around: int = 0) -> str:
-    """Write it; ``around`` is how closely the operator outside binds."""
-    match value:
-        case Field():
-            return _source(value.source) + _name(value.name, value.source) + _steps(value.path)
-        case Star():
-            return _source(value.source) + "*"
-        case Constant():
-            return _constant(value.value)
-        case Parameter():
-            return f"?:{value.name}"
-        case Claim():
-            raise _NotText
-        case Call():
-            distinct = "distinct " if value.distinct else ""
-            return f":{value.name}({distinct}{', '.join(_write(each) for each in value.args)})"
-        case Interval():
-            return f":INTERVAL({_write(value.amount)}, {value.unit})"
-        case Cast():
-            size = " " + ",".join(map(str, value.size)) if value.size else ""
-            return f":CAST({_write(value.value)} as {value.type}{size})"
-        case Binary():
-            binds = 1 if value.op in "+-" else 2
-            # To the right of the same operator a chain needs its parentheses.
-            text = f"{_write(value.left, binds)} {value.op} {_write(value.right, binds + 1)}"
-            return f"({text})" if binds < around else text
-        case _:
-            raise _NotText
-
-
-def _source(source: str | None) -> str:
-    if source is None:
-        return ""
-    return f"{source}." if _PLAIN_SOURCE.fullmatch(source) else f"`{source}`."
-
-
-def _name(name: str, source: str | None) -> str:
-    plain = _PLAIN.fullmatch(name) and (source is not None or name.lower() not in _RESERVED)
-    return name if plain else f"`{name}`"
-
-
-def _steps(path: tuple[str | int, ...]) -> str:
-    if not path:
-        return ""
-    steps = "".join(
-        f"[{step}]" if isinstance(step, int) else f".{_name(step, '')}" for step in path
-    )
-    return f"${steps}"
-
-
-def _constant(value: object) -> str:
-    if value is None or isinstance(value, bool):
-        return {None: "null", True: "true", False: "false"}[value]
-    if isinstance(value, str):
-        return "'" + value.replace("'", "''") + "'"
-    return repr(value)

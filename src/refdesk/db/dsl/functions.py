@@ -90,6 +90,23 @@ def aggregate(name: str, args: tuple[Value, ...], *, distinct: bool, dialect: Di
     return Value(element=function(sa.distinct(element) if distinct else element), kind=kind)
 
 
+def is_sure(name: str, args: tuple[Value, ...]) -> bool:
+    """Tell whether a function gives something for whatever values a row has."""
+    if name in _SURE:
+        return True
+    kinds = {each.kind for each in args if not each.is_constant}
+    if name in _SURE_OF_MOMENTS:
+        return kinds <= {"date", "datetime"}
+    return name in _SURE_OF_ONE_KIND and len(kinds) <= 1
+
+
+def cast_is_sure(value: Value, type_: CastType) -> bool:
+    """Tell whether each value can be cast."""
+    if type_ in ("string", "text") or value.is_constant:
+        return True
+    return type_ in ("date", "datetime") and value.kind in ("date", "datetime")
+
+
 def names() -> list[str]:
     """Return the names of all functions, sorted."""
     return sorted((*_FUNCTIONS, *AGGREGATES, "CAST", "INTERVAL"))
@@ -330,14 +347,26 @@ _FUNCTIONS: Final[dict[str, tuple[int, int, Build]]] = {
     "CURRENT_DATE": (0, 0, _today),
 }
 
+_SURE: Final = (
+    *("LOWER", "UPPER", "TRIM", "LTRIM", "RTRIM", "LENGTH", "CONCAT"),
+    *("NOW", "TODAY", "CURRENT_TIMESTAMP", "CURRENT_DATE"),
+)
+_SURE_OF_MOMENTS: Final = (
+    *("DATE", "YEAR", "QUARTER", "MONTH", "WEEK", "DAY", "HOUR", "MINUTE", "SECOND"),
+    *("DAYOFWEEK", "EXTRACT", "DATE_TRUNC"),
+)
+_SURE_OF_ONE_KIND: Final = ("COALESCE", "IFNULL", "NULLIF", "GREATEST", "LEAST")
+
 __all__ = [
     "AGGREGATES",
     "aggregate",
     "as_text",
     "call",
+    "cast_is_sure",
     "cast_to",
     "concat",
     "divide",
+    "is_sure",
     "names",
     "shifted",
 ]

@@ -38,6 +38,7 @@ from refdesk.db.dsl.types import (
 
 MAX_LIST: Final = 200
 """How many columns, orders, joins or unions one query may have."""
+MAX_LIST_CHARS: Final = 100_000
 
 _KEYS: Final = frozenset(
     (
@@ -334,6 +335,9 @@ def _items(reading: Reading, written: Any, path: str, code: str) -> list[tuple[s
     if written is None:
         return []
     if isinstance(written, str):
+        if len(written) > MAX_LIST_CHARS:
+            reading.fail(code, path, f"has {len(written)} characters; at most {MAX_LIST_CHARS}")
+            return []
         written = split_list(written) if written.strip() else []
     elif isinstance(written, Mapping) and code in ("E130", "E140"):
         written = [written]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from difflib import get_close_matches
 from typing import Any
@@ -24,6 +24,39 @@ class Seen:
     kind: Kind
 
 
+class Columns(Mapping[str, Seen]):
+    """
+    Columns of a model, each made when it is first looked up.
+
+    A query reads few of them, and a table may have a hundred.
+    """
+
+    def __init__(self, model: Model, element: sa.FromClause, hidden: frozenset[str]) -> None:
+        self._element = element
+        self._kinds = {
+            each.name: each.kind for each in model.columns if each.name.lower() not in hidden
+        }
+        self._made: dict[str, Seen] = {}
+
+    def __getitem__(self, name: str) -> Seen:
+        seen = self._made.get(name)
+        if seen is None:
+            kind = self._kinds[name]
+            column: Any = sa.column(_quoted(name))
+            column.table = self._element
+            seen = self._made[name] = Seen(name=name, element=column, kind=kind)
+        return seen
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._kinds
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._kinds)
+
+    def __len__(self) -> int:
+        return len(self._kinds)
+
+
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Entry:
     """A source in the scope of a query."""
@@ -43,31 +76,22 @@ class Entry:
         """Return the column of that name; its case counts only where two differ by nothing else."""
         if name in self.columns:
             return self.columns[name]
-        alike = [each for key, each in self.columns.items() if key.lower() == name.lower()]
-        return alike[0] if len(alike) == 1 else None
+        alike = [each for each in self.columns if each.lower() == name.lower()]
+        return self.columns[alike[0]] if len(alike) == 1 else None
 
 
 def model_entry(model: Model, alias: str | None, hidden: frozenset[str]) -> Entry:
     """Return a model as a source, without the columns that are hidden."""
     name = alias or model.table
-    table = sa.table(
-        _quoted(model.table),
-        *(sa.column(_quoted(each.name)) for each in model.columns),
-        schema=_quoted(model.schema) if model.schema else None,
-    )
+    table = sa.table(_quoted(model.table), schema=_quoted(model.schema) if model.schema else None)
     element = table.alias(_quoted(name))
-    columns = {
-        each.name: Seen(name=each.name, element=element.c[each.name], kind=each.kind)
-        for each in model.columns
-        if each.name.lower() not in hidden
-    }
     names = {f"${model.id}"} if alias else {f"${model.id}", model.table, model.id}
     if not alias and model.schema:
         names.add(f"{model.schema}.{model.table}")
     return Entry(
         alias=name,
         element=element,
-        columns=columns,
+        columns=Columns(model, element, hidden),
         model=model,
         names=frozenset(each.lower() for each in (name, *names)),
     )
@@ -110,6 +134,15 @@ class Scope:
         if found:
             raise Wrong(f"{name!r} is here more than once; say which by its alias: {known}")
         raise Wrong(f"{name!r} is not read here; sources: {known}")
+
+    def owner(self, field: Field) -> tuple[Entry, Seen] | None:
+        """Return the source and the column that a field means; None if that is not clear."""
+        try:
+            entries = self.entries if field.source is None else (self.source(field.source),)
+        except Wrong:
+            return None
+        found = [(each, seen) for each in entries if (seen := each.column(field.name))]
+        return found[0] if len(found) == 1 else None
 
     def field(self, field: Field, *, prefer: Entry | None = None) -> Value:
         """

@@ -13,6 +13,7 @@ import sqlalchemy as sa
 from refdesk.db.dsl import functions
 from refdesk.db.dsl.scope import Entry, Scope
 from refdesk.db.dsl.types import (
+    MAX_FINDINGS,
     Binary,
     Call,
     Case,
@@ -32,7 +33,7 @@ from refdesk.db.dsl.types import (
     Star,
     SubQuery,
 )
-from refdesk.db.dsl.values import Dialect, Element, Value, Wrong, adapted, constant
+from refdesk.db.dsl.values import Dialect, Element, Value, Wrong, adapted, constant, own
 from refdesk.db.schema import Kind
 
 _DATES: Final = ("date", "datetime")
@@ -51,19 +52,27 @@ class Noted(Exception):
     """A part cannot be, and what is wrong with it has been noted already."""
 
 
+class Enough(Exception):
+    """So much is wrong that the rest is not looked at."""
+
+
 class Findings:
     """What is wrong with a query, gathered while it is compiled."""
 
     def __init__(self) -> None:
         self.found: list[Diagnostic] = []
+        self.raising = False
+        """Whether a condition may fail for some rows, which a database may try on any row."""
 
     @contextmanager
     def part(self, code: str, path: str) -> Iterator[None]:
-        """Note what is wrong in a part, and go on after it."""
+        """Note what is wrong in a part, and go on after it, or raise Enough."""
         try:
             yield
         except Wrong as exc:
             self.found.append(Diagnostic(code=code, message=str(exc), path=path))
+            if len(self.found) >= MAX_FINDINGS:
+                raise Enough from None
         except Noted:
             pass
 
@@ -84,6 +93,8 @@ class Translator:
     prefer: Entry | None = None
     aggregates: bool = True
     """Whether functions of many rows may stand here."""
+    last: bool = False
+    """Whether all conditions are through when this is worked out."""
 
     def value(self, expression: Expression, path: str) -> Value:
         """Return an expression as SQL, or raise Wrong or Noted."""
@@ -91,7 +102,8 @@ class Translator:
             case Field():
                 return self._field(expression)
             case Constant():
-                return constant(expression.value, self.dialect)
+                value = constant(expression.value, self.dialect)
+                return replace(value, claimed=True) if expression.claimed else value
             case Parameter():
                 return constant(self._parameter(expression.name), self.dialect)
             case Call():
@@ -99,12 +111,10 @@ class Translator:
             case Binary():
                 return self._binary(expression, path)
             case Cast():
-                return functions.cast_to(
-                    self.value(expression.value, path),
-                    expression.type,
-                    expression.size,
-                    self.dialect,
-                )
+                value = self.value(expression.value, path)
+                if not functions.cast_is_sure(value, expression.type):
+                    self._may_fail(expression)
+                return functions.cast_to(value, expression.type, expression.size, self.dialect)
             case Case():
                 return self._case(expression, path)
             case SubQuery():
@@ -115,6 +125,17 @@ class Translator:
             case Star():
                 raise Wrong("* stands for columns in select, or in :COUNT(*)")
         raise Wrong("a claim of the asker can stand in a row rule only")
+
+    def compared(self, left: Value, right: Value) -> None:
+        """Note that two values are compared: of two kinds, one may not be readable as the other."""
+        constant = left.is_constant or right.is_constant
+        if not constant and not self.last and (left.kind != right.kind or left.kind == "other"):
+            self.findings.raising = True
+
+    def _may_fail(self, part: Expression) -> None:
+        # What reads no column fails for all rows alike.
+        if not self.last and not self.findings.raising and _reads(part):
+            self.findings.raising = True
 
     def conditions(self, wheres: tuple[Condition, ...], path: str, code: str) -> Element | None:
         """
@@ -158,6 +179,8 @@ class Translator:
         if isinstance(this.right, tuple):
             low, high = (self.value(each, path) for each in this.right)
             self._not_null(low, high)
+            self.compared(left, low)
+            self.compared(left, high)
             return left.element.between(
                 adapted(low, left.kind, self.dialect),
                 adapted(high, left.kind, self.dialect, least=False),
@@ -166,6 +189,7 @@ class Translator:
         self._not_null(left, right)
         if this.op in ("like", "not like", "match"):
             return self._like(left, this.op, right)
+        self.compared(left, right)
         least = this.op in (">=", "<")
         kind = right.kind if left.is_constant else left.kind
         return cast(
@@ -185,7 +209,8 @@ class Translator:
 
     def _among(self, left: Value, this: Comparison, path: str) -> Element:
         if isinstance(this.right, SubQuery):
-            select, _ = self.subquery(this.right.query, f"{path}.query")
+            select, kind = self.subquery(this.right.query, f"{path}.query")
+            self.compared(left, Value(element=left.element, kind=kind))
             if self.dialect in ("mysql", "mariadb") and select._limit_clause is not None:
                 # MySQL takes no limit in the query after IN, but in one around it.
                 select = sa.select(select.subquery())
@@ -193,6 +218,8 @@ class Translator:
         else:
             listed = self._listed(this.right, path)
             self._not_null(*listed)
+            for each in listed:
+                self.compared(left, each)
             if not listed:
                 return cast("Element", sa.true() if this.op == "not in" else sa.false())
             found = left.element.in_([adapted(each, left.kind, self.dialect) for each in listed])
@@ -210,10 +237,14 @@ class Translator:
     def _like(self, left: Value, op: Op, right: Value) -> Element:
         text = sa.func.lower(functions.as_text(left, self.dialect))
         if right.is_constant:
-            pattern = _pattern(str(right.constant), whole=op == "match")
+            adapted(right, "text", self.dialect)
+            pattern = _pattern(str(right.constant), op, plain=right.claimed)
             wanted: Element = constant(pattern, self.dialect).element
         else:
+            self.findings.raising |= not self.last  # a pattern may be too long
             wanted = functions.as_text(right, self.dialect)
+            for sign in "!%_" if op == "match" else "!":
+                wanted = sa.func.replace(wanted, own(f"'{sign}'"), own(f"'{_ESCAPE}{sign}'"))
             if op == "match":
                 around = constant("%", self.dialect).element
                 wanted = functions.concat((around, wanted, around), self.dialect)
@@ -230,14 +261,18 @@ class Translator:
             return value
         if value.kind not in ("json", "text", "other"):
             raise Wrong(f"{field.name!r} is {value.kind} and has nothing inside it")
+        self._may_fail(field)  # text need not be JSON
+        path = field.path
+        if any(isinstance(step, str) and set(step) & set('"\\') for step in path):
+            raise Wrong("the name of a member inside JSON has no quotes and no backslash here")
         if self.dialect == "duckdb":
-            steps = "".join(
-                f"[{step}]" if isinstance(step, int) else '."' + step.replace('"', '\\"') + '"'
-                for step in field.path
-            )
+            steps = "".join(f"[{step}]" if isinstance(step, int) else f'."{step}"' for step in path)
             inside: Element = sa.func.json_extract_string(value.element, f"${steps}")
         else:
-            inside = sa.type_coerce(value.element, sa.JSON())[field.path].as_string()
+            if self.dialect == "postgresql":
+                # The path is an array there, whose members may hold commas and braces.
+                path = tuple(f'"{step}"' if isinstance(step, str) else step for step in path)
+            inside = sa.type_coerce(value.element, sa.JSON())[path].as_string()
         return Value(element=inside, kind="text")
 
     def _call(self, call: Call, path: str) -> Value:
@@ -264,9 +299,12 @@ class Translator:
         if call.distinct:
             raise Wrong(f"{call.name} is no function of many rows; distinct belongs to those")
         args = [self.value(each, path) for each in call.args]
+        if not functions.is_sure(call.name, tuple(args)):
+            self._may_fail(call)
         return functions.call(call.name, tuple(args), self.dialect, self.now)
 
     def _binary(self, this: Binary, path: str) -> Value:
+        self._may_fail(this)  # what comes out may be larger than its type holds
         if isinstance(this.right, Interval):
             if this.op not in "+-":
                 raise Wrong("a length of time can only be added to a date, or taken from it")
@@ -316,6 +354,15 @@ class Translator:
         return _scalar(self._given(name), name)
 
 
+def _reads(part: Any) -> bool:
+    """Tell whether a part reads a column."""
+    if isinstance(part, tuple):
+        return any(_reads(each) for each in part)
+    if is_dataclass(part) and not isinstance(part, type):
+        return isinstance(part, Field) or any(_reads(getattr(part, e.name)) for e in fields(part))
+    return False
+
+
 def has_aggregate(part: Any) -> bool:
     """Tell whether a part calls a function of many rows, in its own query."""
     if isinstance(part, Call) and part.name in functions.AGGREGATES:
@@ -337,15 +384,16 @@ def _scalar(value: Any, name: str) -> Scalar:
     raise Wrong(f"the parameter ?:{name} should be one value, not {type(value).__name__}")
 
 
-def _pattern(text: str, *, whole: bool) -> str:
+def _pattern(text: str, op: Op, *, plain: bool) -> str:
     """
     Return a pattern that means the same on every database, its signs escaped by ``!``.
 
-    With ``like``, % and _ are signs unless a backslash stands before them; with ``match`` the text
-    is looked for as it is, anywhere.
+    With ``like``, % and _ are signs unless a backslash stands before them, or the text is a plain
+    one; with ``match`` the text is looked for as it is, anywhere.
     """
-    if whole:
-        return "%" + "".join(f"{_ESCAPE}{c}" if c in "%_!" else c for c in text) + "%"
+    if op == "match" or plain:
+        escaped = "".join(f"{_ESCAPE}{c}" if c in "%_!" else c for c in text)
+        return f"%{escaped}%" if op == "match" else escaped
     written, signs = [], iter(text)
     for char in signs:
         if char == "\\":

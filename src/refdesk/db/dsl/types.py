@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Literal, get_args
+from typing import Final, Literal, get_args
 
 from refdesk.errors import RefdeskError
 
@@ -53,6 +53,8 @@ class Constant:
     """A value, which is always bound and never written into the SQL."""
 
     value: Scalar
+    claimed: bool = False
+    """Whether it is a claim of the asker's: then it means just itself, and is read as no other."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -259,6 +261,9 @@ class Query:
 
 
 # --- what is wrong -------------------------------------------------------------------------------
+
+MAX_FINDINGS: Final = 50
+"""How much is told of one query that is wrong."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

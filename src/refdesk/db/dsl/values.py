@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import uuid
 from dataclasses import dataclass
 from datetime import date, datetime, time
@@ -17,6 +18,7 @@ Dialect = Literal["sqlite", "postgresql", "mysql", "mariadb", "duckdb"]
 DIALECTS: tuple[Dialect, ...] = get_args(Dialect)
 
 Element = sa.ColumnElement[Any]
+Statement = sa.Select[Any] | sa.CompoundSelect[Any]
 
 _UNSET: Final = object()
 
@@ -32,6 +34,8 @@ class Value:
     element: Element
     kind: Kind = "other"
     constant: Any = _UNSET
+    claimed: bool = False
+    """Whether it is a claim of the asker's."""
 
     @property
     def is_constant(self) -> bool:
@@ -74,6 +78,8 @@ def adapted(value: Value, kind: Kind, dialect: Dialect, *, least: bool = True) -
     if not value.is_constant or value.constant is None:
         return value.element
     literal = value.constant
+    if value.claimed and not _is_just(literal, kind):
+        raise Wrong(f"a claim that is a {type(literal).__name__} is no {kind}")
     match kind:
         case "date" | "datetime":
             return _moment(literal, kind, dialect, least=least)
@@ -96,6 +102,20 @@ def adapted(value: Value, kind: Kind, dialect: Dialect, *, least: bool = True) -
                 raise Wrong(f"{literal!r} is no time of day; write it as 17:30:00") from None
             return _plain(at.isoformat() if dialect == "sqlite" else at)
     return _plain(literal)
+
+
+def _is_just(claim: Any, kind: Kind) -> bool:
+    """Tell whether a claim is a value of that kind as it stands: "1e0" and true are no 1."""
+    match kind:
+        case "integer" | "number":
+            if isinstance(claim, str):
+                return re.fullmatch(r"-?(0|[1-9][0-9]{0,17})", claim) is not None
+            return not isinstance(claim, bool)
+        case "boolean":
+            return isinstance(claim, bool)
+        case "text":
+            return isinstance(claim, str) or type(claim) is int
+    return not isinstance(claim, bool)
 
 
 def moment(text: str) -> date | datetime:
@@ -142,10 +162,10 @@ def _number(literal: Any) -> int | float:
         return literal
     text = str(literal).strip()
     try:
+        if not text.isascii() or "_" in text:
+            raise ValueError  # Python reads more as a number than people do
         value: int | float = (
-            int(text)
-            if text.lstrip("+-").isascii() and text.lstrip("+-").isdigit() and len(text) < 19
-            else float(text)
+            int(text) if text.lstrip("+-").isdigit() and len(text) < 19 else float(text)
         )
     except ValueError:
         raise Wrong(f"{text[:60]!r} is no number, and the column holds numbers") from None

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from refdesk.db.dsl.conditions import is_literal
-from refdesk.db.dsl.expressions import write_expression
+from refdesk.db.dsl.spelled import write_expression
 from refdesk.db.dsl.types import (
     Binary,
     Call,

@@ -8,57 +8,31 @@ answer without it would be wrong; a lesser word is told in a notice.
 
 from __future__ import annotations
 
-import re
-from collections.abc import Mapping
-from dataclasses import dataclass, fields, is_dataclass, replace
+from dataclasses import dataclass
 from datetime import datetime, tzinfo
-from typing import Any, Final
 
-from refdesk.db.dsl import (
-    Call,
-    Comparison,
-    Condition,
-    Field,
-    Group,
-    GroupBy,
-    Join,
-    Order,
-    Query,
-    Selected,
-    Source,
-    Star,
-)
+from refdesk.db.dsl import Call, Constant, Field, Query
 from refdesk.db.dsl.lint import lint
+from refdesk.db.generate.building import build_query, conditions_of
+from refdesk.db.generate.compared import read_compared
+from refdesk.db.generate.counting import REMEDY, count_once
 from refdesk.db.generate.filters import read_filters
-from refdesk.db.generate.items import Item, items_of
-from refdesk.db.generate.lexicon import CHANGES
+from refdesk.db.generate.groups import drop_own_group, read_asked
+from refdesk.db.generate.items import Item, Items, items_of
+from refdesk.db.generate.joins import Joins, NoWay
+from refdesk.db.generate.leftover import listed, not_understood, weigh
+from refdesk.db.generate.mean_counts import read_mean_count
 from refdesk.db.generate.plan import Plan
-from refdesk.db.generate.schema_words import Samples, SchemaWords
-from refdesk.db.generate.shape import read_columns, read_shape
-from refdesk.db.generate.subject import key_column, subject_of
-from refdesk.db.schema import ModelSet
-
-MAX_QUESTION_CHARS: Final = 500
-_CHANGES: Final = re.compile(CHANGES, re.IGNORECASE)
-_PARTICIPLE: Final = re.compile(
-    r"[a-z]{3,}ed|written|taken|taught|given|held|sold|bought|paid|sent|won|done|seen|spent",
-)
-"""Verbs that tie two things together, "students enrolled in each course", and seldom say more."""
-_MAX_UNKNOWN: Final = 1
-_MIN_KNOWN: Final = 3
-_LIMITING: Final = frozenset(
-    {"what", "which", "whose", "how", "with", "of", "in", "from", "for", "by", "at", "on", "to"}
-    | {"has", "have", "having", "is", "are", "was", "were", "that", "who", "the", "a", "an"}
-)
-"""What stands before a word that says which rows are meant."""
-_HARMLESS: Final = frozenset({"or", "and", "of", "by", "with", "stop", "desc", "asc", "distinct"})
-"""Words that may be left over; any other concept that is means that the answer would be wrong."""
-
-_OPINION: Final = re.compile(
-    r"^\s*(?:why|how (?:do|does|did|can|could|should|would|to|is|are|has|have)|should|explain"
-    r"|is there a (?:meaning|way))\b|为什么|如何|怎么|怎样",
-    re.IGNORECASE,
-)
+from refdesk.db.generate.ratio_sides import read_ratio
+from refdesk.db.generate.ratios import finish_ratio
+from refdesk.db.generate.schema_words import Samples
+from refdesk.db.generate.shape import read_shape
+from refdesk.db.generate.shown import read_columns, read_having
+from refdesk.db.generate.spans import read_span
+from refdesk.db.generate.subject import subject_of
+from refdesk.db.generate.vocabulary import vocabulary
+from refdesk.db.generate.wording import asked_plainly, digits_of, refusal_of
+from refdesk.db.schema import Model, ModelSet
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -83,7 +57,7 @@ def generate(
     *,
     now: datetime,
     timezone: tzinfo | None = None,
-    samples: Samples | Mapping[str, Mapping[str, tuple[str, ...]]] | None = None,
+    samples: Samples | None = None,
     limit: int = 20,
 ) -> Generated:
     """
@@ -99,39 +73,63 @@ def generate(
     """
     if timezone is not None:
         now = now.astimezone(timezone)
-    text = " ".join(question.split())
-    if refusal := _refusal(text):
+    text = asked_plainly(" ".join(question.split()))
+    if refusal := refusal_of(text):
         return Generated(refused=refusal)
-    items = items_of(text, SchemaWords(models, samples or {}), now)
+    known = vocabulary(models, samples or {})
+    items = items_of(text, known.words, now)
     subject = subject_of(items, models)
     if subject is None:
-        return Generated(refused=_not_understood(text, list(items), models))
-    plan = Plan(items=items, models=models, subject=subject)
+        return Generated(refused=not_understood(text, list(items), models))
+    mentions = tuple(
+        {each.id: each for each in _mentioned(items) if each.id != subject.id}.values()
+    )
+    joins = Joins(subject=subject, ways=known.ways, mentions=mentions)
+    plan = Plan(items=items, models=models, subject=subject, joins=joins, ways=known.ways)
+    try:
+        return _made(plan, text, question, limit)
+    except NoWay as error:
+        return Generated(refused=f"{text!r} speaks of more than can be joined: {error}")
+
+
+def _made(plan: Plan, text: str, question: str, limit: int) -> Generated:
+    """Read all of a question whose subject is known."""
+    items, models, _subject = plan.items, plan.models, plan.subject
+    ratio = read_ratio(plan)
+    read_mean_count(plan)
+    read_span(plan)
+    read_compared(plan)
     read_shape(plan)
     read_filters(plan)
+    if ratio is not None and (problem := finish_ratio(plan, ratio)):
+        return Generated(refused=f"{ratio.item.text!r} cannot be made here: {problem}")
+    for item in items:
+        read_having(plan, item)
+    drop_own_group(plan)
+    read_asked(plan)
     read_columns(plan)
     for item in items:
-        if item.models and not item.used and any(plan.near(each.model) for each in item.models):
+        if item.models and not item.used:
             item.used = _belongs(plan, item)
-    wheres = _wheres(plan)
+    wheres = conditions_of(plan)
     left = [item for item in items if not item.used and not item.small]
-    serious, light = _weigh(plan, left)
+    serious, light = weigh(plan, left)
     if serious:
-        return Generated(refused=_not_understood(text, serious, models))
-    if plan.fans_out and any(_sums_up(each) for each, _ in plan.aggregates):
-        return Generated(
-            refused=f"{text!r} would count rows of {subject.id!r} more than once; "
-            "ask for the sum and for the other table's part in two questions"
-        )
+        return Generated(refused=not_understood(text, serious, models))
+    first = next(iter(items), None)
+    asks_who = first is not None and first.text.lower() in {"who", "谁"}
+    if asks_who and plan.aggregates and not plan.keys:
+        return Generated(refused=f"{text!r} asks who, and only a figure was understood")
+    if plan.havings and not plan.keys:
+        return Generated(refused=f"{text!r} limits groups, and nothing says what is grouped by")
+    if twice := count_once(plan):
+        return Generated(refused=f"{text!r} would count rows of {twice!r} more than once; {REMEDY}")
     notices = list(plan.notices)
+    _round(plan, question)
     if light:
-        notices.append(f"not understood, and passed over: {_listed(light)}")
-    if plan.fans_out and not _count_rows_once(plan):
-        return Generated(
-            refused=f"{text!r} would count rows of {subject.id!r} more than once, "
-            "and nothing tells them apart; declare its primary key"
-        )
-    query = _query(plan, wheres, limit)
+        notices.append(f"not understood, and passed over: {listed(light)}")
+    _show_order(plan)
+    query = build_query(plan, wheres, limit)
     selected = [each.value for each in query.select]
     if query.distinct and selected and any(o.value not in selected for o in query.orders):
         return Generated(
@@ -148,161 +146,55 @@ def generate(
     )
 
 
-def _refusal(text: str) -> str | None:
-    if not text:
-        return "the question is empty; ask what the tables hold"
-    if len(text) > MAX_QUESTION_CHARS:
-        return (
-            f"the question has {len(text)} characters; "
-            f"at most {MAX_QUESTION_CHARS} can be understood, so ask more shortly"
-        )
-    if change := _CHANGES.search(text):
-        return (
-            f"{change[0].strip(' .;,:!?')!r} asks for a change; "
-            "a search only reads, so ask what there is"
-        )
-    if opinion := _OPINION.search(text):
-        return (
-            f"{opinion[0].strip()!r} asks for more than tables hold; ask for rows, counts or sums"
-        )
-    return None
+def _round(plan: Plan, question: str) -> None:
+    """Round the figures, where that is asked for."""
+    digits = digits_of(question)
+    if digits is None:
+        return
+    for figures in (plan.aggregates, plan.figures):
+        figures[:] = [
+            (value, alias)
+            if getattr(value, "name", "") == "COUNT"
+            else (Call(name="ROUND", args=(value, Constant(value=digits))), alias)
+            for value, alias in figures
+        ]
+
+
+def _show_order(plan: Plan) -> None:
+    """Show what rows are ordered by, where each is shown once and would lose it otherwise."""
+    once = plan.distinct or plan.joins.repeats(plan.subject)
+    if not once or not plan.shown or plan.keys or plan.aggregates:
+        return
+    for value, _ in plan.orders:
+        column = plan.subject.column(value.name) if isinstance(value, Field) else None
+        if column is None or value != plan.field(plan.subject, column):
+            continue
+        if (plan.subject, column) not in plan.shown:
+            plan.shown.append((plan.subject, column))
+
+
+def _mentioned(items: Items) -> list[Model]:
+    """Return the models that the question names with words that name nothing else."""
+    found = []
+    for item in items:
+        heaviest = max((each.weight for each in item.models), default=0)
+        as_column = max((each.weight for each in item.columns), default=0)
+        if heaviest > as_column and not item.values:
+            found += [each.model for each in item.models if each.weight == heaviest][:1]
+    return found
 
 
 def _belongs(plan: Plan, item: Item) -> bool:
-    """Whether a model's name adds nothing: it is the subject, or is joined already."""
-    return plan.named(item) or any(each.model.id in plan.joins for each in item.models)
-
-
-def _weigh(plan: Plan, left: list[Item]) -> tuple[list[Item], list[Item]]:
-    """Part what was not understood into what forbids an answer, and what is to be told."""
-    serious, light = [], []
-    for item in left:
-        if item.concept in _HARMLESS:
-            if item.concept == "or":
-                serious.append(item)
-            elif item.concept == "distinct":
-                light.append(item)
-        elif item.unknown and not _limits(plan, item):
-            light.append(item)
-        else:
-            serious.append(item)
-    words = [item for item in light if item.unknown and not _PARTICIPLE.fullmatch(item.text)]
-    known = [item for item in plan.items if item.used]
-    if len(words) > _MAX_UNKNOWN or (words and len(known) < _MIN_KNOWN):
-        return [*serious, *words], []
-    return serious, light
-
-
-def _limits(plan: Plan, item: Item) -> bool:
-    """Whether an unknown word is likely to say which rows, or what of them, are asked for."""
-    if item.text[:1].isupper() and item.begin > 0:
+    """Whether a model's name says no more than that there are such rows, which a join sees to."""
+    if plan.named(item) or any(each.model in plan.joins for each in item.models):
         return True
-    if item.text.isdigit() or not item.text.isascii():
-        return True
-    if _PARTICIPLE.fullmatch(item.text):
+    model = plan.model(item)
+    before, link = plan.items.before(item), plan.items.before(item, skip=False)
+    if model is None or (before is not None and before.concept == "not"):
         return False
-    before, after = plan.items.before(item, skip=False), plan.items.after(item, skip=False)
-    if before is not None and (before.unknown or before.text.lower() in _LIMITING):
-        return True
-    return after is not None and bool(
-        after.models or after.columns or after.unknown or after.text.lower() == "of"
-    )
-
-
-def _sums_up(expression: object) -> bool:
-    return getattr(expression, "name", "") in {"SUM", "AVG"}
-
-
-def _not_understood(text: str, items: list[Item], models: ModelSet) -> str:
-    words = [item for item in items if not item.small]
-    known = ", ".join(models.ids[:8]) or "none"
-    return (
-        f"not understood: {_listed(words) or repr(text[:80])}; "
-        f"ask about what the models hold: {known}"
-    )
-
-
-def _listed(items: list[Item]) -> str:
-    said = [item.text.strip() for item in items]
-    joined: list[str] = []
-    for previous, item, word in zip([None, *items], items, said, strict=False):
-        if previous is not None and item.begin == previous.stop and joined:
-            joined[-1] += word  # Chinese words come by the character
-        else:
-            joined.append(word)
-    return ", ".join(repr(word) for word in dict.fromkeys(joined[:12]))
-
-
-def _count_rows_once(plan: Plan) -> bool:
-    """Count the subject's rows by their key, as a join repeats them; return whether it has one."""
-    key = key_column(plan.subject)
-    for at, (call, alias) in enumerate(plan.aggregates):
-        if call == Call(name="COUNT", args=(Star(),)):
-            if key is None:
-                return False
-            value = plan.field(plan.subject, key)
-            plan.aggregates[at] = (Call(name="COUNT", args=(value,), distinct=True), alias)
+    if link is not None and (link.concept == "and" or link.text.lower() in {"their", "its"}):
+        return False  # one more thing that is asked for
+    if link is not None and (link.columns or link.models) and not link.values:
+        return False  # "enrolled students" is one name, and "states border" a deed
+    plan.join(model)
     return True
-
-
-def _query(plan: Plan, wheres: tuple[Condition, ...], limit: int) -> Query:
-    select = [
-        *(Selected(value=value, alias=alias) for value, alias in plan.keys),
-        *(Selected(value=value, alias=alias) for value, alias in plan.aggregates),
-        *(Selected(value=plan.field(*place)) for place in plan.shown),
-    ]
-    if not select and plan.joins:
-        select = [
-            Selected(value=plan.field(plan.subject, column)) for column in plan.subject.columns
-        ]
-    query = Query(
-        source=Source(name=f"${plan.subject.id}"),
-        select=tuple(select),
-        wheres=wheres,
-        groups=tuple(GroupBy(value=Field(name=a) if a else v) for v, a in plan.keys),
-        havings=tuple(plan.havings),
-        orders=tuple(
-            Order(value=value, descending=down) for value, down in dict.fromkeys(plan.orders)
-        ),
-        joins=tuple(
-            Join(
-                source=Source(name=f"${step.target.id}"),
-                key=Field(name=step.relation.foreign, source=f"${step.target.id}"),
-                foreign=Field(name=step.relation.column, source=f"${step.source.id}"),
-            )
-            for step in plan.joins.values()
-        ),
-        distinct=plan.distinct or (plan.fans_out and not plan.keys and not plan.aggregates),
-        limit=plan.limit or (None if plan.aggregates and not plan.keys else limit),
-    )
-    whole: Query = query if plan.joins else _unprefixed(query)
-    return whole
-
-
-def _unprefixed(node: Any) -> Any:
-    """Return a part of a query with its fields' sources left out, as one model needs none."""
-    if isinstance(node, tuple):
-        return tuple(_unprefixed(each) for each in node)
-    if isinstance(node, Field):
-        return replace(node, source=None)
-    if is_dataclass(node) and not isinstance(node, type | Source):
-        return replace(
-            node, **{each.name: _unprefixed(getattr(node, each.name)) for each in fields(node)}
-        )
-    return node
-
-
-def _wheres(plan: Plan) -> tuple[Condition, ...]:
-    """Return the conditions, those with "or" between them in one group of their own."""
-    found: list[list[Comparison]] = []
-    previous: Item | None = None
-    for condition, item in sorted(plan.wheres, key=lambda pair: pair[1].begin):
-        between = plan.items.between(previous, item) if previous and previous is not item else []
-        either = [each for each in between if each.concept == "or" and not each.used]
-        if either and found:
-            either[0].used = True
-            found[-1].append(replace(condition, either=True))
-        else:
-            found.append([condition])
-        previous = item
-    return tuple(each[0] if len(each) == 1 else Group(wheres=tuple(each)) for each in found)

@@ -13,6 +13,11 @@ from refdesk.db.generate.ranges import DateRange, find_dates
 from refdesk.db.generate.schema_words import ColumnName, Meaning, ModelName, SchemaWords, Value
 from refdesk.db.generate.tokens import Token, tokens_of
 
+_ANY_WEEK: Final = re.compile(
+    r"\b(?:an?|every|each|any) (?:mon|tues|wednes|thurs|fri|satur|sun)day$"
+)
+"""A day of the week in any week, which is no date."""
+_STOPS: Final = frozenset(",;:.?!，。；：？！、(")
 _SMALL: Final = frozenset({"stop", "of", "with", "and"})
 """What may stand between two words that belong together."""
 
@@ -106,7 +111,7 @@ def items_of(text: str, words: SchemaWords, now: datetime) -> Items:
             while at < len(tokens) and tokens[at].begin < span.stop:
                 at += 1
             continue
-        end, meanings = _longest(tokens, at, words, spans)
+        end, meanings = _longest(text, tokens, at, words, spans)
         last = tokens[end - 1]
         items.row.append(
             Item(
@@ -122,15 +127,31 @@ def items_of(text: str, words: SchemaWords, now: datetime) -> Items:
 
 
 def _longest(
-    tokens: tuple[Token, ...], at: int, words: SchemaWords, spans: list[Item]
+    text: str, tokens: tuple[Token, ...], at: int, words: SchemaWords, spans: list[Item]
 ) -> tuple[int, tuple[Meaning, ...]]:
     spanned = [n for n, token in enumerate(tokens) if n > at and _in(token, spans)]
     limit = min([len(tokens), at + words.longest, *spanned[:1]])
+    for n in range(at + 1, limit):
+        if set(text[tokens[n - 1].stop : tokens[n].begin]) & _STOPS:
+            limit = n  # no phrase goes on behind a comma
+            break
     if tokens[at].kind == "quoted":
         inside = tuple(token.text for token in tokens_of(tokens[at].raw))
         return at + 1, tuple(each for each in words[inside] if isinstance(each, Value))
     for end in range(limit, at, -1):
         found = words[tuple(token.text for token in tokens[at:end])]
+        if end - at == 1 and tokens[at].raw == "US":
+            found = words[("usa",)]  # not "us", who are to be told
+            return end, tuple(each for each in found if isinstance(each, Value))
+        if end - at > 1 and tokens[at].raw.lower() == "orders" and "order" in found:
+            continue  # "orders by customers" sorts nothing
+        if found == ("units",) and end - at > 1:
+            unit = words[(tokens[end - 1].text,)]
+            if any(isinstance(each, ColumnName) for each in unit):
+                continue  # hours that a column holds are no length of time
+        if end - at == 1 and tokens[at].raw.islower() and any(isinstance(x, str) for x in found):
+            # "it" and "us" are words, and no countries.
+            found = tuple(x for x in found if not (isinstance(x, Value) and x.value.isupper()))
         if found:
             return end, found
     return at + 1, ()
@@ -146,7 +167,10 @@ def _spans(text: str, now: datetime, words: SchemaWords, tokens: tuple[Token, ..
     dates = [
         Item(text=text[d.begin : d.stop], begin=d.begin, stop=d.stop, date=d)
         for d in find_dates(text, now)
-        if not (d.bare and _after_number_column(d.begin, words, tokens))
+        if not (
+            d.bare and _after_number_column(text[d.begin : d.stop].lower(), d.begin, words, tokens)
+        )
+        and not _ANY_WEEK.search(text[: d.stop].lower())
     ]
     tops = [
         Item(text=text[t.begin : t.stop], begin=t.begin, stop=t.stop, top=t.n)
@@ -168,9 +192,13 @@ def _spans(text: str, now: datetime, words: SchemaWords, tokens: tuple[Token, ..
     return sorted(taken, key=lambda item: item.begin)
 
 
-def _after_number_column(begin: int, words: SchemaWords, tokens: tuple[Token, ...]) -> bool:
+def _after_number_column(
+    said: str, begin: int, words: SchemaWords, tokens: tuple[Token, ...]
+) -> bool:
     """Whether ``between 2000 and 3000`` stands after a column of numbers that is no year."""
     before = [token.text for token in tokens if token.stop <= begin][-3:]
+    if said.split()[0] in {"in", "for", "during", "since"} and len(said.split()) == 2:
+        return False
     return any(
         isinstance(each, ColumnName)
         and each.column.kind in {"integer", "number"}

@@ -17,15 +17,17 @@ Concept = Literal[
     "count", "sum", "avg", "max", "min", "most", "least", "dearest", "cheapest", "newest", "oldest",
     "top", "group", "by", "order", "desc", "asc", "not", "or", "and", "distinct", "contains",
     "starts", "ends", "empty", "filled", "more", "with", "of", "named", "daily", "weekly",
-    "monthly", "quarterly", "yearly", "beyond", "stop",
+    "monthly", "quarterly", "yearly", "dayofweek", "weekend", "workday", "dow", "between", "above", "below", "units", "hourly", "commonest", "rarest", "then", "ratio",
+    "share", "span", "beyond", "stop",
 ]  # fmt: skip
 
 CONCEPTS: Final[dict[Concept, str]] = {
     "count": (
         "how many | number of | the number of | total number of | count of | count | total count of"
-        " | amount of times | 多少个 | 多少位 | 多少名 | 多少 | 几个 | 个数 | 数量 | 数目 | 总数 | 人数"
+        " | amount of times | 多少个 | 多少位 | 多少名 | 多少本 | 多少次 | 多少条 | 多少张 | 多少件 | 多少家 | 多少笔 | 多少辆 | 多少种 | 多少款 | 多少台"
+        " | 多少 | 几个 | 几本 | 几次 | 几位 | 几名 | 几家 | 几条 | 次数 | 本数 | 个数 | 数量 | 数目 | 总数 | 人数"
     ),
-    "sum": "sum of | sum | total | overall | combined | 总额 | 总和 | 合计 | 总计 | 总共 | 一共 | 总",
+    "sum": "sum of | sum | total | total amount of | combined | 总额 | 总和 | 合计 | 总计 | 总共 | 一共 | 总",
     "avg": "average | mean | avg | average of | on average | 平均 | 平均值",
     "max": "maximum | max | 最大值 | 最高值",
     "min": "minimum | min | 最小值 | 最低值",
@@ -43,10 +45,10 @@ CONCEPTS: Final[dict[Concept, str]] = {
     "oldest": "oldest | earliest | least recent | 最早 | 最旧",
     "top": "top | first | 前",
     "group": (
-        "per | for each | in each | of each | by each | each | every | for every | grouped by"
+        "per | for each | within each | serving each | for every single | in each | of each | by each | each | every | for every | grouped by"
         " | group by | broken down by | across | 每个 | 每 | 各个 | 各 | 每种 | 每位 | 每名 | 每家"
     ),
-    "by": "by | 按 | 按照",
+    "by": "by | in terms of | split by | 按 | 按照",
     "order": (
         "sorted by | sort by | sort | ordered by | order by | ranked by | rank by | in order of"
         " | arranged by | sort the result by | order the result by | sorted | ordered | 排序 | 排列"
@@ -79,27 +81,65 @@ CONCEPTS: Final[dict[Concept, str]] = {
     "ends": "ends with | end with | ending with | ending in | ends in | 结尾",
     "empty": "missing | empty | null | blank | 为空 | 空 | 缺失",
     "filled": "not null | not empty | not missing | 不为空",
-    "more": "more than | at least",
+    "more": "at least | at most",
     "with": "with | whose | having | has | have | had | where | which have | that have | that has",
     "of": "of | in | from | for | at | on | 的 | 在 | 是 | 为 | 于 | 来自 | to | 属于 | 等于",
     "named": "named | called | titled | name is | 叫 | 名叫 | 名为 | 叫做",
     "daily": "daily | each day | per day | by day | every day | 每天 | 每日 | 按天 | 按日",
     "weekly": "weekly | each week | per week | by week | every week | 每周 | 按周",
-    "monthly": "monthly | each month | per month | by month | every month | 每月 | 每个月 | 按月",
+    "monthly": "monthly | in each month | for each month | each month | per month | by month | every month | 每月 | 每个月 | 按月",
     "quarterly": (
-        "quarterly | each quarter | per quarter | by quarter | every quarter | 每季度 | 每个季度"
+        "quarterly | in each quarter | for each quarter | each quarter | per quarter | by quarter | every quarter | 每季度 | 每个季度"
         " | 按季度"
     ),
     "yearly": (
-        "yearly | annually | annual | each year | per year | by year | every year | 每年 | 按年"
+        "yearly | annually | annual | in each year | for each year | each year | per year | by year | every year | 每年 | 按年"
     ),
+    "weekend": "weekend | 周末",
+    "workday": "weekday | workday | work day | business day | 工作日",
+    "dow": "monday | tuesday | wednesday | thursday | friday | saturday | sunday",
+    "between": "between",
+    "above": (
+        "after | later than | greater than | higher than | more than | larger than | bigger than"
+        " | longer than | exceed | exceeds | exceeded | above | over | 晚于 | 大于 | 高于 | 超过 | 多于"
+    ),
+    "below": (
+        "before | earlier than | less than | lower than | fewer than | smaller than | below | under"
+        " | shorter than | 早于 | 小于 | 低于 | 少于"
+    ),
+    "units": (
+        "in second | in minute | in hour | in day | in week | in month | in year"
+        " | number of second | number of minute | number of hour | number of day | number of week"
+        " | number of month | number of year | how many second | how many minute | how many hour"
+        " | how many day | how many week | how many month | how many year | the number of day"
+        " | day between | week between | month between | year between | hour between"
+        " | minute between | second between | 多少天 | 天数 | 多少小时 | 几天"
+    ),
+    "dayofweek": (
+        "in each day of the week | on each day of the week | day of the week | day of week"
+        " | each day of the week | each day of week | per day of the week | per weekday | by weekday"
+        " | by day of the week | by day of week | each weekday | for each day of the week"
+        " | 每个星期几 | 按星期几"
+    ),
+    "hourly": "each hour | per hour | by hour | hourly | by hour of the day | 每小时 | 按小时",
+    "commonest": (
+        "most common | most frequent | most frequently | most commonly | most often | 最常见 | 最常用"
+    ),
+    "rarest": "least common | least frequent | rarest",
+    "then": "then by | and then by | followed by",
+    "ratio": "ratio of | ratio | ratio between | the ratio of | 之比 | 比率 | 比值",
+    "share": (
+        "percentage of | percentage | percent of | proportion of | proportion | share of | share"
+        " | fraction of | fraction | 占比 | 比例 | 百分比"
+    ),
+    "span": "duration | length of time | how long | time difference | 时长",
     "beyond": (
-        "percentage | percent of | proportion | ratio | share of | growth | trend | median | variance"
+        "growth | trend | median | variance"
         " | standard deviation | deviation | correlation | correlated | difference | compare"
-        " | compared | comparison | cumulative | running | popular | common | consecutive | both"
-        " | same | similar | above average | below average | more than average | increase | decrease"
+        " | compared | comparison | cumulative | running | popular | common | consecutive | both | only | exclusively | 只 | 仅"
+        " | same | similar | increase | decrease"
         " | increased | decreased | rank | percentile | forecast | predict | retention | churn"
-        " | 占比 | 比例 | 百分比 | 比率 | 中位数 | 增长 | 同比 | 环比 | 趋势 | 差异 | 比较 | 对比 | 受欢迎 | 预测 | 相同"
+        " | 中位数 | 增长 | 同比 | 环比 | 趋势 | 差异 | 比较 | 对比 | 受欢迎 | 预测 | 相同"
     ),
     "stop": (
         "a | an | the | all | any | some | list | show | give | get | find | display | tell"
@@ -107,15 +147,31 @@ CONCEPTS: Final[dict[Concept, str]] = {
         " | where | when | is | are | was | were | be | been | being | do | does | did | can"
         " | could | would | will | should | i | we | you | our | my | your | their | its | it"
         " | they | them | there | these | those | this | that | want | need | like to | let | s"
-        " | sell | offer | together | also | only | just | currently | current | right now | now"
+        " | sell | offer | together | also | just | currently | current | right now | now"
         " | record | row | entry | entries | result | data | database | table | value | than | as"
         " | up | so | then | kind of | type of | along | respective"
         " | respectively | corresponding | made | available | registered | stored | exist | going"
         " | placed | happened | took place | occurred | what's | who's | i'd | located | belong"
         " | come | live | living | based | held | given | associated | each of | out | there's"
+        " | serve | serves | offer | offers | provide | provides | wrote | write | written | author of"
+        " | posted | post | made | make | makes | took | take | takes | taken | got | gotten | get"
+        " | earn | earned | produce | produced | work | works | own | involve | involved"
+        " | belong to | belongs to | belonging | related to | associated with | include the"
+        " | calculate | compute | determine | identify | count up | provide a list of | list of"
+        " | include only | part of | other | others | respective"
+        " | according to | based on | number them | as well as | as well | each one | overall"
+        " | query | question | answer | integer | decimal | name them"
+        " | along with | whether | been | being | had | please list | output | report"
+        " | serving | offering | writing | using | involving | teaching | providing | reside | live in"
+        " | reside in | require | requires | in the month of | in the month | the month of | in the year of"
+        " | the year of | operate | operates | treat | treats | teach | teaches | used | use | uses | attend"
+        " | attended | visit | visited | showing | shown | displaying | in cm | in kg | in meter | in mile | in kilometer | in usd"
+        " | square kilometer | in square kilometer | square mile | in square mile | consider"
+        " | people per square kilometer | in people per square kilometer | inclusive | respectively"
         " | 请 | 给我 | 显示 | 列出 | 查询 | 查找 | 查看 | 找出 | 找到 | 有 | 哪些 | 哪个 | 哪 | 什么 | 所有 | 全部"
         " | 了 | 吗 | 呢 | 我 | 我们 | 你 | 个 | 位 | 名 | 件 | 条 | 家 | 种 | 是什么 | 中 | 里 | 请问 | 一下"
-        " | 那些 | 这些 | 该 | 其 | 都 | 被 | 款 | 台 | 地 | 得 | 把 | 对 | 以 | 由 | 从 | 到 | 只 | 也 | 就"
+        " | 写 | 统计 | 哪位 | 哪本 | 还 | 已经 | 已 | 过 | 情况 | 信息 | 列表 | 本 | 次 | 人"
+        " | 那些 | 这些 | 该 | 其 | 都 | 被 | 款 | 台 | 地 | 得 | 把 | 对 | 以 | 由 | 从 | 到 | 也 | 就"
     ),
 }
 
@@ -142,9 +198,10 @@ SYNONYMS: Final[tuple[frozenset[str], ...]] = tuple(
         "stock inventory",
         "quantity qty unit",
         "salary pay wage income",
-        "customer client buyer",
+        "customer client buyer user",
         "product item article",
         "order purchase",
+        "sale purchase",
         "employee staff worker",
         "category kind type",
         "city town",
@@ -163,6 +220,10 @@ SYNONYMS: Final[tuple[frozenset[str], ...]] = tuple(
 ABBREVIATIONS: Final = {
     "cust": "customer",
     "qty": "quantity",
+    "tot": "total",
+    "reg": "registration",
+    "med": "medication",
+    "bal": "balance",
     "amt": "amount",
     "num": "number",
     "addr": "address",
@@ -204,7 +265,7 @@ TRANSLATIONS: Final[dict[str, str]] = {
     "客户": "customer", "顾客": "customer", "用户": "user", "产品": "product", "商品": "product",
     "订单": "order", "员工": "employee", "部门": "department", "公司": "company", "供应商": "supplier",
     "学生": "student", "老师": "teacher", "课程": "course", "作者": "author", "论文": "paper",
-    "书": "book", "餐厅": "restaurant", "航班": "flight", "交易": "transaction", "价格": "price",
+    "书": "book", "图书": "book", "书本": "book", "会员": "member", "借阅": "loan", "医生": "doctor", "病人": "patient", "患者": "patient", "餐厅": "restaurant", "航班": "flight", "交易": "transaction", "价格": "price",
     "单价": "price", "售价": "price", "金额": "amount", "总价": "total", "成本": "cost",
     "库存": "stock", "类别": "category", "分类": "category", "种类": "category", "品牌": "brand",
     "名称": "name", "名字": "name", "姓名": "name", "标题": "title", "描述": "description",
@@ -232,3 +293,29 @@ VALUE_TRANSLATIONS: Final[dict[str, str]] = {
     "家具": "furniture", "信用卡": "card",
 }  # fmt: skip
 """Chinese for values that databases often hold in English."""
+
+STATES: Final[dict[str, str]] = {
+    "AL": "Alabama", "AK": "Alaska", "AZ": "Arizona", "AR": "Arkansas", "CA": "California",
+    "CO": "Colorado", "CT": "Connecticut", "DE": "Delaware", "FL": "Florida", "GA": "Georgia",
+    "HI": "Hawaii", "ID": "Idaho", "IL": "Illinois", "IN": "Indiana", "IA": "Iowa",
+    "KS": "Kansas", "KY": "Kentucky", "LA": "Louisiana", "ME": "Maine", "MD": "Maryland",
+    "MA": "Massachusetts", "MI": "Michigan", "MN": "Minnesota", "MS": "Mississippi",
+    "MO": "Missouri", "MT": "Montana", "NE": "Nebraska", "NV": "Nevada", "NH": "New Hampshire",
+    "NJ": "New Jersey", "NM": "New Mexico", "NY": "New York", "NC": "North Carolina",
+    "ND": "North Dakota", "OH": "Ohio", "OK": "Oklahoma", "OR": "Oregon", "PA": "Pennsylvania",
+    "RI": "Rhode Island", "SC": "South Carolina", "SD": "South Dakota", "TN": "Tennessee",
+    "TX": "Texas", "UT": "Utah", "VT": "Vermont", "VA": "Virginia", "WA": "Washington",
+    "WV": "West Virginia", "WI": "Wisconsin", "WY": "Wyoming",
+}  # fmt: skip
+"""What the letters in columns of states stand for."""
+
+COUNTRIES: Final[tuple[frozenset[str], ...]] = (
+    frozenset({"USA", "US", "United States", "United States of America", "America"}),
+    frozenset({"UK", "GB", "United Kingdom", "Great Britain", "Britain"}),
+    frozenset({"UAE", "AE", "United Arab Emirates"}),
+    frozenset({"DE", "Germany"}),
+    frozenset({"FR", "France"}),
+    frozenset({"CN", "China"}),
+    frozenset({"JP", "Japan"}),
+)
+"""Names and codes of one country."""

@@ -1,0 +1,203 @@
+"""Rules for figures over many rows: counts, sums, averages, extremes."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from refdesk.db.generate.groups import DATES, NUMBERS
+from refdesk.db.generate.items import Item
+from refdesk.db.generate.plan import Aggregate, Place, Plan
+from refdesk.db.generate.subject import is_amount, money_column
+from refdesk.db.schema import Model
+
+FUNCTIONS: Final[dict[str, Aggregate]] = {"sum": "SUM", "avg": "AVG", "max": "MAX", "min": "MIN"}
+
+
+def read_count(plan: Plan, item: Item) -> None:
+    """ "How many orders", "number of distinct customers"."""
+    if item.concept == "count" and count_of(plan, item) is not None:
+        item.used = True
+
+
+def ahead(plan: Plan, item: Item) -> Item | None:
+    """Return the thing that a word such as "how many" is about, past its adjectives."""
+    following = plan.items.after(item)
+    while following is not None:
+        place = plan.place(following)
+        if following.models or (place is not None and place[1].kind != "boolean"):
+            return head_noun(plan, following)
+        if not (following.values or following.concept in {"distinct", "not"} or place):
+            return None
+        following = plan.items.after(following)
+    return None
+
+
+def head_noun(plan: Plan, item: Item) -> Item:
+    """Return the last of several nouns that make one: "population density", "sales amount"."""
+    following = plan.items.after(item, skip=False)
+    if following is None or following.used or following.models or following.concept:
+        return item
+    if plan.items.text[item.stop : following.begin] != " ":
+        return item
+    place, own = plan.place(following), plan.place(item)
+    if place is None or not is_amount(place[1]):
+        return item
+    if (own is not None and own[0].id == place[0].id) or plan.model(item) == place[0]:
+        item.used = True
+        return following
+    return item
+
+
+def count_of(plan: Plan, item: Item) -> str | None:
+    """Add the count that a word asks for; return its alias, empty where a column holds it."""
+    target = ahead(plan, item)
+    distinct = plan.items.after(item)
+    if distinct is not None and distinct.amount is not None and not item.text.isascii():
+        return None  # 借阅次数超过2次 is a condition
+    if distinct is not None and distinct.concept != "distinct":
+        distinct = None
+    place, model = plan.place(target), plan.model(target)
+    if target is not None and model is not None and not _better_column(place, model, target):
+        target.used = True
+        if distinct is not None:
+            distinct.used = True
+        return plan.count(model)
+    if distinct is not None and target is not None and place is not None:
+        distinct.used = target.used = True
+        return plan.aggregate("COUNT", place[0], plan.field(*place), distinct=True)
+    before = plan.items.before(item)
+    if before is not None and (model := plan.model(before)) is not None and target is None:
+        if item.columns and plan.place(item) and before.used:
+            return None
+        before.used = True
+        grouped = model.id in {each.id for each in plan.entities}
+        return plan.count(plan.subject if grouped else model)
+    said = item.text.lower() in {"count", "counts"}
+    if (
+        said
+        and target is None
+        and any(getattr(each, "name", "") == "COUNT" for each, _ in plan.aggregates)
+    ):
+        return ""  # "… and their counts"
+    if target is None or place is None or item.columns:
+        return None
+    if place[1].kind in DATES:
+        return plan.count(place[0])  # "how many engineers were hired": rows, not dates
+    if place[1].kind in NUMBERS and not place[1].primary:
+        target.used = True
+        if "total" in item.text.lower() or plan.keys:
+            return plan.aggregate("SUM", place[0], plan.field(*place))
+        plan.shown.append(place)
+        return ""
+    target.used = True
+    return plan.aggregate("COUNT", place[0], plan.field(*place), distinct=True)
+
+
+def _better_column(place: Place | None, model: Model, target: Item) -> bool:
+    """Whether a word that names a model names a column more exactly."""
+    if place is None:
+        return False
+    as_model = max(each.weight for each in target.models if each.model.id == model.id)
+    as_column = max((each.weight for each in target.columns if each.column == place[1]), default=0)
+    return as_column > as_model
+
+
+def measure(plan: Plan, item: Item) -> str | None:
+    """Add the count, sum or average that an item begins; return its alias."""
+    if item.concept == "count":
+        alias = count_of(plan, item)
+    else:
+        target = ahead(plan, item)
+        place = plan.place(target)
+        if target is None or place is None or place[1].kind not in NUMBERS:
+            own = plan.place(item)
+            if own is None or own[1].kind not in NUMBERS:
+                return None
+            target, place = item, own
+        target.used = True
+        alias = plan.aggregate(FUNCTIONS[item.concept or ""], place[0], plan.field(*place))
+    item.used = item.used or alias is not None
+    return alias
+
+
+def read_aggregate(plan: Plan, item: Item) -> None:
+    """ "Average price", "minimum and maximum price", "the total" of what has an amount."""
+    concept = item.concept
+    if concept not in FUNCTIONS or item.used:
+        return
+    following = plan.items.after(item)
+    if item.columns and following is not None and following.amount is not None:
+        return  # "with a total over 100" is a condition
+    if following is not None and following.concept == "count":
+        return  # "the average number of orders" is a figure of figures
+    link = plan.items.before(item, skip=False)
+    if concept == "sum" and link is not None and link.text.lower() == "in":
+        item.used = bool(plan.aggregates)  # "in total"
+        return
+    target = ahead(plan, item)
+    if following is not None and following.concept in FUNCTIONS and not target:
+        target = ahead(plan, following)  # "minimum and maximum price"
+    place = plan.place(target)
+    summed = target is not None and place is not None and _sums(place, concept)
+    if target and place and summed and not plan.named(target):
+        target.used = item.used = True
+        plan.aggregate(FUNCTIONS[concept], place[0], plan.field(*place))
+        _another(plan, target, concept)
+        return
+    own = plan.place(item)
+    if own is not None and target is not None and target.models and own[0] != plan.subject:
+        own = None  # "total sales": whatever they are worth, it is no other table's total
+    if own is not None and _sums(own, concept):
+        item.used = True
+        plan.aggregate(FUNCTIONS[concept], own[0], plan.field(*own))
+        return
+    before = plan.items.before(item)
+    place = plan.place(before)
+    if before is not None and place is not None and not before.used and _sums(place, concept):
+        before.used = item.used = True
+        plan.aggregate(FUNCTIONS[concept], place[0], plan.field(*place))
+    elif concept == "sum" and (target is None or plan.named(target)):
+        money = money_column(plan.subject)
+        if item.text in {"总额", "合计", "总和"} and money is not None:
+            item.used = True
+            plan.aggregate("SUM", plan.subject, plan.field(plan.subject, money))
+        elif target is not None and target.text.lower() in {"sales", "revenue"}:
+            if money is not None:
+                item.used = target.used = True
+                plan.aggregate("SUM", plan.subject, plan.field(plan.subject, money))
+                plan.notices.append(f"{target.text!r} was taken for the sum of {money.name!r}")
+        elif target is not None and not plan.aggregates:
+            item.used = target.used = True
+            plan.count(plan.subject)
+        elif target is None and plan.aggregates:
+            item.used = True  # "how many orders in total"
+
+
+def _another(plan: Plan, target: Item, concept: str) -> None:
+    """ "Average price and weight": the function is of both."""
+    link, following = plan.items.after(target, skip=False), plan.items.after(target)
+    place = plan.place(following)
+    if link is None or following is None or place is None or link.concept != "and":
+        return
+    direct = following is plan.items.after(link, skip=False) and not following.used
+    plain = not following.models and following.concept is None
+    if direct and plain and _sums(place, concept):
+        following.used = True
+        plan.aggregate(FUNCTIONS[concept], place[0], plan.field(*place))
+        _another(plan, following, concept)
+
+
+def _sums(place: Place, concept: str) -> bool:
+    kinds = NUMBERS if concept in {"sum", "avg"} else NUMBERS | DATES
+    return place[1].kind in kinds and not place[1].primary
+
+
+def totalled(plan: Plan, item: Item, place: Place) -> str | None:
+    """Add up a column that is called a total or an average, in groups: "total drug amount"."""
+    first = item.text.lower().split()[0]
+    name = {"total": "SUM", "overall": "SUM", "average": "AVG", "avg": "AVG"}.get(first)
+    if name is None or not is_amount(place[1]):
+        return None
+    return plan.aggregate(
+        FUNCTIONS["sum" if name == "SUM" else "avg"], place[0], plan.field(*place)
+    )
