@@ -24,6 +24,7 @@ from refdesk.config.secrets import is_secret_name
 from refdesk.errors import (
     ConfigError,
     EmbedderError,
+    IngestError,
     RefdeskError,
     StoreError,
     UnknownName,
@@ -134,7 +135,7 @@ class Call:
         except StoreError as exc:
             _log.warning("a request could not be answered", error=str(exc))
             await self._refuse(503, str(exc))
-        except EmbedderError as exc:
+        except (EmbedderError, IngestError) as exc:
             await self._refuse(502, str(exc))
         except RefdeskError as exc:
             await self._refuse(400, str(exc))

@@ -34,6 +34,7 @@ pytest.importorskip("ray", reason="the extra `ray` is not installed")
 pytestmark = pytest.mark.timeout(
     240
 )  # a worker takes seconds to start, and longer where it is busy
+SQLITE = pytest.mark.parametrize("bare_desk", ["sqlite"], indirect=True)
 
 TEXT = "# Title\n\n" + "\n\n".join(f"Paragraph number {at} has some words." for at in range(80))
 
@@ -115,6 +116,7 @@ def by_value(request: pytest.FixtureRequest) -> Iterator[None]:
     cloudpickle.unregister_pickle_by_value(module)
 
 
+@SQLITE
 async def test_same_as_here(desk: Any, work: OnRay) -> None:
     """The same documents have the same passages and reports; what cannot be read says the same."""
     good = {
@@ -199,6 +201,7 @@ async def test_keys_stay(cluster: Path, work: OnRay) -> None:
     assert not [path for path, body in logs.items() if key.encode() in body]
 
 
+@SQLITE
 async def test_worker_killed(desk: Any, work: OnRay, tmp_path: Path) -> None:
     """A worker that is killed in the middle is replaced, and nothing is lost or there twice."""
     for at in range(4):
@@ -210,6 +213,7 @@ async def test_worker_killed(desk: Any, work: OnRay, tmp_path: Path) -> None:
     desk.consistent()
 
 
+@SQLITE
 async def test_workers_killed_each_time(desk: Any, work: OnRay, tmp_path: Path) -> None:
     """What no worker can finish fails with a reason; nothing of it is seen, and it is resumed."""
     path = desk.paper("a.md", "Words.")
@@ -224,6 +228,7 @@ async def test_workers_killed_each_time(desk: Any, work: OnRay, tmp_path: Path) 
     desk.consistent()
 
 
+@SQLITE
 async def test_worker_that_fails(desk: Any, work: OnRay) -> None:
     """An error on a worker names its kind, and nothing that the document or a setting says."""
 
@@ -298,6 +303,7 @@ async def test_nobody_there(monkeypatch: pytest.MonkeyPatch) -> None:
             await OnRay(address).ready()
 
 
+@SQLITE
 async def test_not_installed(desk: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     """Without the extra, the command that installs it is named, and no document is touched."""
     monkeypatch.setattr(ray_cluster, "find_spec", lambda _: None)

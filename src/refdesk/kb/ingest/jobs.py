@@ -95,8 +95,15 @@ class Runner:
         metadata: Mapping[str, Any],
         progress: OnProgress | None = None,
     ) -> list[Added]:
-        """Take sources in, and return what became of each, in their order."""
+        """
+        Take sources in, and return what became of each, in their order.
+
+        Raises:
+            RefdeskError: Whatever does the work is not to be had; no job was made.
+        """
         kinds = {one.key: one.kind for one in sources if isinstance(one, Source)}
+        if kinds:
+            await self._pipeline.ready()
         await self._store.run(self._store.jobs.put_all, collection.name, kinds, metadata)
 
         async def work(source: Source | Skipped) -> Added:
@@ -116,7 +123,13 @@ class Runner:
         *,
         metadata: Mapping[str, Any],
     ) -> Added:
-        """Take in bytes that were sent; from here on they outlive this process."""
+        """
+        Take in bytes that were sent, which outlive this process once whatever works is there.
+
+        Raises:
+            RefdeskError: It is not to be had; no job was made.
+        """
+        await self._pipeline.ready()
         name = f"upload-{secrets.token_hex(12)}"
         path = self._folder / name
         await asyncio.to_thread(_keep, path, body)

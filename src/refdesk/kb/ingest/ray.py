@@ -4,32 +4,37 @@ Documents read, parted and embedded on the machines of a Ray cluster: the extra 
 A document's bytes go to a worker through Ray's object store, and its passages in batches to whoever
 is free, so that a long document is spread as well.  Workers get no key and no place to write to:
 embedders that ask an endpoint ask it from here, and stores are written from here.  A worker that
-dies is replaced by Ray, and what it had is done again elsewhere.
+dies is replaced by Ray, and what it had is done again elsewhere.  Nothing is waited for without a
+limit: Ray itself would try for ever.
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from collections.abc import AsyncIterator, Sequence
+from concurrent.futures import Future
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppress
 from pathlib import Path
-from typing import Any, Final, TypeVar
+from typing import Any, Final
 
 from refdesk.errors import IngestError, RefdeskError
 from refdesk.kb.embedders import Embedder
 from refdesk.kb.ingest.chunk import Piece
 from refdesk.kb.ingest.parse import Parsed, ParseLimits, Refused, check_size
-from refdesk.kb.ingest.ray_cluster import RETRIES, Cluster, connect, disconnect
+from refdesk.kb.ingest.ray_cluster import RETRIES, Cluster, connect, disconnect, silent
+from refdesk.kb.ingest.ray_local import kill, new_folder
+from refdesk.kb.ingest.ray_thread import RayThread
 from refdesk.kb.ingest.ray_worker import here
 from refdesk.kb.ingest.work import batches, joined
 from refdesk.kb.ports import PassageEmbedder, Vectors
 
-T = TypeVar("T")
-
 ROOM: Final = 128 * 1024 * 1024
 """How many bytes of documents are worked on at once; one that is larger has it all."""
 _ENDPOINT_AT_ONCE: Final = 4
+_CONNECT_S: Final = 120.0
+_TASK_S: Final = 900.0
+"""One task: its wait for a processor, and its tries."""
+_END_S: Final = 30.0
 
 
 class OnRay:
@@ -51,8 +56,8 @@ class OnRay:
         self._address = address
         self._cpus = cpus
         self._connecting = asyncio.Lock()
-        # What Ray starts ends with the thread that started it, so that one must last.
-        self._thread = ThreadPoolExecutor(1, thread_name_prefix="ray")
+        self._thread = RayThread()
+        self._late: Future[Cluster] | None = None
         self._cluster: Cluster | None = None
         self._room = _Room(ROOM)
         self._embedding = asyncio.Semaphore(1)
@@ -64,7 +69,8 @@ class OnRay:
 
         Raises:
             ConfigError: Ray is not installed, or Refdesk is not on a worker in this version.
-            IngestError: There is no such cluster, or it has no processors.
+            IngestError: There is no such cluster, it has no processors, it does not answer within
+                two minutes, or there is too little memory for one that is ``local``.
         """
         return 2 * (await self._connected()).cpus + 2
 
@@ -80,7 +86,7 @@ class OnRay:
             body = await asyncio.to_thread(_bytes, path)
         except OSError as exc:
             raise Refused(f"it cannot be opened ({exc.strerror})") from None
-        done = await _done(cluster, cluster.read, here(), body, name, self.limits, chars)
+        done = await self._done(cluster, cluster.read, here(), body, name, self.limits, chars)
         if isinstance(done, Refused):
             raise done
         parsed, pieces = done
@@ -97,11 +103,17 @@ class OnRay:
             await asyncio.gather(*tasks, return_exceptions=True)
 
     async def aclose(self) -> None:
-        """Let go of the cluster; one that is ``local`` ends."""
+        """Let go of the cluster; one that is ``local`` ends, within half a minute at most."""
         cluster, self._cluster = self._cluster, None
-        if cluster is not None and cluster.ours:
-            await self._there(disconnect, cluster)
-        self._thread.shutdown(wait=False)
+        try:
+            if cluster is not None and cluster.ours:
+                gone = self._thread.call(disconnect, cluster)
+                with suppress(TimeoutError):
+                    await asyncio.wait_for(asyncio.wrap_future(gone), _END_S)
+        finally:
+            if cluster is not None and cluster.folder is not None:
+                kill(cluster.folder)
+            self._thread.end()
 
     async def _batch(self, embedder: PassageEmbedder, texts: Sequence[str]) -> Vectors:
         if not (isinstance(embedder, Embedder) and embedder.computes):
@@ -110,18 +122,63 @@ class OnRay:
         cluster = await self._connected()
         async with self._embedding:
             made = (type(embedder), embedder.options, embedder.identity)
-            return await _done(cluster, cluster.embed, here(), *made, list(texts))
+            return await self._done(cluster, cluster.embed, here(), *made, list(texts))
 
     async def _connected(self) -> Cluster:
         async with self._connecting:
             if self._cluster is None:
-                self._cluster = await self._there(connect, self._address, self._cpus)
+                self._cluster = await self._connect()
                 # More than can be worked on, so that a cluster that grows sees why.
                 self._embedding = asyncio.Semaphore(2 * self._cluster.cpus)
             return self._cluster
 
-    async def _there(self, function: Callable[..., T], *args: Any) -> T:
-        return await asyncio.get_running_loop().run_in_executor(self._thread, function, *args)
+    async def _connect(self) -> Cluster:
+        if self._late is not None and not self._late.done():
+            raise silent(self._address, _CONNECT_S)
+        folder = await asyncio.to_thread(new_folder) if self._address == "local" else None
+        made = self._thread.call(connect, self._address, self._cpus, folder)
+        try:
+            return await asyncio.wait_for(asyncio.wrap_future(made), _CONNECT_S)
+        except BaseException as exc:
+            if folder is not None:
+                kill(folder)
+            if made.done():
+                raise
+            self._late = made
+            made.add_done_callback(_let_go)
+            if isinstance(exc, TimeoutError):
+                raise silent(self._address, _CONNECT_S) from None
+            raise
+
+    async def _done(self, cluster: Cluster, task: Any, *args: Any) -> Any:
+        """Have a worker do something, and return what comes of it."""
+        ray, ref = cluster.ray, None
+        try:
+            async with asyncio.timeout(_TASK_S):
+                ref = await asyncio.wrap_future(self._thread.call(task.remote, *args))
+                return await ref
+        except ray.exceptions.RayTaskError as exc:
+            if isinstance(exc.cause, RefdeskError):
+                raise exc.cause from None
+            # What it says in full is in Ray's own logs, and may quote the document.
+            raise IngestError(
+                f"a Ray worker failed over it ({type(exc.cause).__name__}): see that Refdesk "
+                f"{here()} is on every machine, and add it again"
+            ) from None
+        except (ray.exceptions.RayError, ConnectionError) as exc:
+            raise IngestError(
+                f"no Ray worker could finish it in {RETRIES + 1} tries ({type(exc).__name__}): see"
+                " `ray status` and the workers' memory, and add it again"
+            ) from None
+        except (asyncio.CancelledError, TimeoutError) as exc:
+            if ref is not None:
+                self._thread.call(ray.cancel, ref)
+            if isinstance(exc, asyncio.CancelledError):
+                raise
+            raise IngestError(
+                f"no Ray worker has finished it in {_TASK_S / 60:.0f} minutes: see `ray status` and"
+                " the workers' memory, and add it again"
+            ) from None
 
 
 class _Room:
@@ -146,28 +203,10 @@ class _Room:
                 self._changed.notify_all()
 
 
-async def _done(cluster: Cluster, task: Any, *args: Any) -> Any:
-    """Have a worker do something, and return what comes of it."""
-    ray = cluster.ray
-    ref = await asyncio.to_thread(task.remote, *args)
-    try:
-        return await ref
-    except asyncio.CancelledError:
-        ray.cancel(ref)
-        raise
-    except ray.exceptions.RayTaskError as exc:
-        if isinstance(exc.cause, RefdeskError):
-            raise exc.cause from None
-        # What it says in full is in Ray's own logs, and may quote the document.
-        raise IngestError(
-            f"a Ray worker failed over it ({type(exc.cause).__name__}): see that Refdesk {here()}"
-            " is on every machine, and add it again"
-        ) from None
-    except (ray.exceptions.RayError, ConnectionError) as exc:
-        raise IngestError(
-            f"no Ray worker could finish it in {RETRIES + 1} tries ({type(exc).__name__}): see"
-            " `ray status` and the workers' memory, and add it again"
-        ) from None
+def _let_go(made: Future[Cluster]) -> None:
+    """Let go of a cluster that was connected when nobody waited any more."""
+    if not made.cancelled() and made.exception() is None and made.result().ours:
+        disconnect(made.result())
 
 
 def _bytes(path: Path) -> Any:

@@ -10,9 +10,7 @@ from __future__ import annotations
 import logging
 import os
 import secrets
-import shutil
 import socket
-import tempfile
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -23,21 +21,21 @@ from typing import Any, Final
 from urllib.parse import urlsplit
 
 from refdesk.errors import ConfigError, IngestError
+from refdesk.kb.ingest.ray_local import STORE, TMP, workers
 from refdesk.kb.ingest.ray_worker import embed_there, here, read_there
 
 NOT_INSTALLED: Final = "Ray is not installed: run `pip install 'refdesk[ray]'`, or do without `ray`"
-_CONNECT_S: Final = 10.0
-_PROBE_S: Final = 120.0
+_REACH_S: Final = 10.0
+_PROBE_S: Final = 90.0
 """A worker may have to be started first."""
 RETRIES: Final = 3
-_LOCAL_STORE: Final = 512 * 1024 * 1024
-_TMP: Final = "/tmp"  # noqa: S108
-"""Where Ray has its files by itself too: the paths of sockets must be short."""
 _QUIET: Final = {
     "RAY_USAGE_STATS_ENABLED": "0",
     # It would send the current folder, with the configuration in it, to all workers.
     "RAY_ENABLE_UV_RUN_RUNTIME_ENV": "0",
     "RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO": "0",
+    # What was ended for lack of memory would be tried again without end.
+    "RAY_task_oom_retries": str(RETRIES),
 }
 _LOOPBACK: Final = {"RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER": "0"}
 """With this, Ray listens on loopback only, on every system."""
@@ -62,14 +60,26 @@ def is_installed() -> bool:
     return find_spec("ray") is not None
 
 
-def connect(address: str, cpus: int | None) -> Cluster:
-    """Connect to a cluster; in a thread, where Ray leaves the handlers of signals alone."""
+def connect(address: str, cpus: int | None, folder: Path | None) -> Cluster:
+    """
+    Connect to a cluster; in a thread, where Ray leaves the handlers of signals alone.
+
+    It may take for ever.
+
+    Args:
+        address: See `refdesk.kb.ingest.ray.OnRay`.
+        cpus: Likewise.
+        folder: Where one that is ``local`` has its files.
+
+    Raises:
+        ConfigError: Ray is not installed, or Refdesk is not on a worker in this version.
+        IngestError: There is no such cluster, or it cannot be used.
+    """
     if not is_installed():
         raise ConfigError(NOT_INSTALLED)
-    local = address == "local"
+    local = folder is not None
     # Without a token of ours Ray would put one into the home folder.
     values = _QUIET | _LOOPBACK | {_AUTH[1]: secrets.token_hex(32)} if local else _QUIET
-    folder = None
     with _environment(values), warnings.catch_warnings():
         # Ray forks, and LanceDB, which would rather not, has nothing running in a child that execs.
         warnings.filterwarnings("ignore", message="lancedb fork", category=RuntimeWarning)
@@ -85,12 +95,11 @@ def connect(address: str, cpus: int | None) -> Cluster:
             worker._worker_logs_enabled = False
             logging.getLogger("ray").setLevel(logging.ERROR)
             options: dict[str, Any] = {"log_to_driver": False, "configure_logging": False}
-            if local:
-                folder = Path(tempfile.mkdtemp(prefix="refdesk-ray-", dir=_TMP))
+            if folder is not None:
                 options |= {
-                    "num_cpus": cpus,
+                    "num_cpus": workers(cpus),
                     "include_dashboard": False,
-                    "object_store_memory": _LOCAL_STORE,
+                    "object_store_memory": STORE,
                     "_node_ip_address": "127.0.0.1",
                     # Ray lets everybody into its folder, so that it gets one in ours.
                     "_temp_dir": str(folder / "r"),
@@ -100,7 +109,6 @@ def connect(address: str, cpus: int | None) -> Cluster:
             try:
                 ray.init(address=address, **options)
             except (OSError, RuntimeError, ValueError, ray.exceptions.RayError) as exc:
-                _remove(folder)
                 raise _away(address, exc) from None
     cluster = Cluster(
         ray=ray,
@@ -127,14 +135,17 @@ def _resources(ray: Any) -> dict[str, float]:
 
 
 def disconnect(cluster: Cluster) -> None:
-    """Let go of a cluster; one that was started ends, with its files."""
+    """Let go of a cluster; one that was started ends."""
     cluster.ray.shutdown()
-    _remove(cluster.folder)
 
 
-def _remove(folder: Path | None) -> None:
-    if folder is not None:
-        shutil.rmtree(folder, ignore_errors=True)
+def silent(address: str, seconds: float) -> IngestError:
+    """Return what to raise where Ray says nothing for so long."""
+    return IngestError(
+        f"the Ray cluster at {address!r} has not answered for {seconds:.0f} s: give its machines "
+        "memory (`ray status` says how they are) and add it again, or leave `ingest.ray` out to "
+        "work without a cluster"
+    )
 
 
 @contextmanager
@@ -156,12 +167,12 @@ def _check_reachable(address: str) -> None:
     """Raise IngestError where nobody listens: Ray itself would try for many minutes."""
     where = address
     if address == "auto":
-        noted = Path(os.environ.get("RAY_TMPDIR", _TMP), "ray", "ray_current_cluster")
+        noted = Path(os.environ.get("RAY_TMPDIR", TMP), "ray", "ray_current_cluster")
         where = os.environ.get("RAY_ADDRESS") or (noted.read_text() if noted.is_file() else "")
     try:
         url = urlsplit(where if "://" in where else f"ray://{where.strip()}")
         if url.hostname is not None and url.port is not None:
-            socket.create_connection((url.hostname, url.port), _CONNECT_S).close()
+            socket.create_connection((url.hostname, url.port), _REACH_S).close()
     except (OSError, ValueError) as exc:
         raise _away(address, exc) from None
 
