@@ -40,6 +40,13 @@ def test_merge_bounds() -> None:
     assert ordinals(found(1), found(1)) == [[1]]
 
 
+def test_merge_keeps_place() -> None:
+    """What stands on another page, or under another heading, is a passage of its own."""
+    assert ordinals(found(1, page=1), found(2, page=2), found(3, page=2)) == [[1], [2, 3]]
+    assert ordinals(found(1, page=1), found(3, page=2), found(2, page=2)) == [[1], [2, 3]]
+    assert ordinals(found(1, heading=("A",)), found(2, heading=("A", "B"))) == [[1], [2]]
+
+
 @given(st.lists(st.tuples(st.integers(0, 12), st.sampled_from("de")), max_size=30))
 def test_merge_loses_nothing(places: list[tuple[int, str]]) -> None:
     """Every chunk is in one passage, whose chunks follow each other without a gap."""

@@ -1,12 +1,14 @@
 """
 Passages that stand beside each other in a document, made into one.
 
+A passage is shown with its page and its headings, so what stands on another page, or under another
+heading, is a passage of its own.
 What is merged depends on the chunks and their order alone, and not on how many results are wanted.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Hashable, Iterable
 from dataclasses import dataclass, field
 
 from refdesk.store.passages import Chunk
@@ -67,16 +69,16 @@ class Passage:
 def merge(found: Iterable[Found]) -> list[Passage]:
     """Return passages, best first, of chunks, best first; every chunk is in one passage."""
     passages: list[Passage] = []
-    at: dict[tuple[str, str, int], Passage] = {}
-    """The passage that would take in the chunk at a place: document, revision, ordinal."""
+    at: dict[tuple[Hashable, ...], Passage] = {}
+    """The passage that would take in the chunk at a place."""
     seen: set[str] = set()
     for each in found:
         chunk = each.chunk
         if chunk.id in seen:
             continue
         seen.add(chunk.id)
-        place = (chunk.document_id, chunk.revision, chunk.ordinal)
-        passage = at.get(place)
+        place = (chunk.document_id, chunk.revision, chunk.page, chunk.heading)
+        passage = at.get((*place, chunk.ordinal))
         if (
             passage is None
             or len(passage.chunks) >= MAX_CHUNKS
@@ -88,5 +90,5 @@ def merge(found: Iterable[Found]) -> list[Passage]:
             passage.chunks.append(chunk)
             passage.chunks.sort(key=lambda one: one.ordinal)
         for ordinal in (passage.chunks[0].ordinal - 1, passage.chunks[-1].ordinal + 1):
-            at.setdefault((chunk.document_id, chunk.revision, ordinal), passage)
+            at.setdefault((*place, ordinal), passage)
     return passages
