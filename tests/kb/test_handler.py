@@ -242,9 +242,12 @@ async def test_language_gate(desk: Desk) -> None:
     assert ids(chinese) == ["zh"]
     assert set(chinese.items[0].scores) == {"text"}
     assert desk.embedder.asked == []
-    english = {item.metadata["chunk_id"]: item for item in (await desk.ask("cats roof")).items}
+    await desk.put("more", a_chunk("猫 cats 在屋顶上睡觉", "both"))
+    found = await desk.ask("cats roof", "docs", "more")
+    english = {item.metadata["chunk_id"]: item for item in found.items}
     assert set(english["en"].scores) == {"text", "vector"}
-    assert set(english["zh"].scores) == {"text"}
+    assert set(english["both"].scores) == {"text"}
+    assert "zh" not in english, "nothing that may say so found it"
 
 
 async def test_embedder_down(desk: Desk) -> None:
@@ -259,6 +262,81 @@ async def test_embedder_down(desk: Desk) -> None:
     result = await desk.ask("cats")
     assert ids(result) == ["c1"]
     assert "by words alone: the embedder at 127.0.0.1" in result.notices[0]
+
+
+async def test_slow_embedder(desk: Desk) -> None:
+    """An endpoint that does not answer costs a question its nearness, and no more time."""
+
+    class Slow(WordEmbedder):
+        async def query(self, text: str) -> Vector:
+            await asyncio.Event().wait()
+            raise AssertionError
+
+    desk.embedder = Slow()
+    desk.handler = KnowledgeHandler(
+        desk.shelf,  # type: ignore[arg-type]
+        desk.index,
+        lambda collection: desk.embedder,
+        vector_s=0.01,
+    )
+    await desk.put("docs", a_chunk("cats sleep", "c1"), a_chunk("dogs", "c2"))
+    result = await desk.ask("cats")
+    assert ids(result) == ["c1"]
+    assert "words alone: words (1) took longer than 0.01 s" in result.notices[0]
+
+
+@pytest.mark.parametrize("dropped", [True, False])
+async def test_reindexed_meanwhile(desk: Desk, dropped: bool) -> None:
+    """A search that began in an index which was switched for another goes on in that one."""
+    old = a_chunk("cats sleep", "old")
+    await desk.put("docs", old)
+
+    class Switching(WordEmbedder):
+        async def query(self, text: str) -> Vector:
+            if not self.asked:
+                new = a_chunk("cats sleep", "new", collection="docs")
+                await desk.index.create("docs-2", dimension=DIMENSION, language="auto")
+                await desk.index.add("docs-2", [new], word_vectors([new.text]))
+                desk.shelf.held["docs"] = replace(desk.shelf.held["docs"], index="docs-2")
+                desk.shelf.known = {"new": new}
+                if dropped:
+                    await desk.index.drop("docs")
+            return await super().query(text)
+
+    desk.embedder = Switching()
+    result = await desk.ask("cats")
+    assert (result.error, ids(result)) == (None, ["new"])
+
+
+async def test_removed_meanwhile(desk: Desk) -> None:
+    """What was removed, or taken away from whoever asks, while it was searched is not there."""
+
+    class Removing(WordEmbedder):
+        async def query(self, text: str) -> Vector:
+            held = desk.shelf.held["docs"]
+            desk.shelf.held["docs"] = replace(held, permission={"team": "law"})
+            return await super().query(text)
+
+    await desk.put("docs", a_chunk("cats sleep", "c1"))
+    desk.embedder = Removing()
+    result = await desk.ask("cats")
+    assert result.items == ()
+    assert "no collection that you may read" in (result.error or "")
+
+
+async def test_said_twice(desk: Desk) -> None:
+    """What two documents say word for word takes one place, and another passage the next."""
+    await desk.put(
+        "docs",
+        a_chunk("cats sleep", "c1"),
+        a_chunk("cats\n sleep ", "c2"),
+        a_chunk("cats sleep by day", "c3"),
+    )
+    result = await desk.ask("cats sleep", limit=2)
+    assert [" ".join(item.content.split()) for item in result.items] == [
+        "cats sleep",
+        "cats sleep by day",
+    ]
 
 
 async def test_filters(desk: Desk) -> None:

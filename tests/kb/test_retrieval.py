@@ -96,3 +96,12 @@ async def test_nearness_is_completed() -> None:
     worded = next(each for each in found if each.best.chunk.id == "worded")
     assert worded.best.scores["vector"] == pytest.approx(0.4)
     assert legs.asked_only == [None, ["worded"]]
+
+
+async def test_equals_keep_their_order() -> None:
+    """What is worth the same comes in the same order, whatever the index's is."""
+    chunks = [a_chunk(i, i) for i in "abcd"]
+    for ids in ("abcd", "dbca"):
+        legs = Legs(chunks, dict.fromkeys(ids, 5.0), {})
+        found = await legs.retriever.find(DOCS, "q", nearness=None)
+        assert [each.best.chunk.id for each in found] == list("abcd")

@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final, Protocol
 
-from refdesk.errors import ConfigError, EmbedderError, RefdeskError
+from refdesk.errors import ConfigError, EmbedderError, RefdeskError, StoreError
 from refdesk.http import is_web_url
 from refdesk.kb.embedders import Embedder, check_same
 from refdesk.kb.fusion import can_rank
@@ -31,6 +31,8 @@ EmbedderFor = Callable[[Collection], Embedder]
 """Gives the embedder that is configured for a collection."""
 
 _LIMIT: Final = 10
+_VECTOR_S: Final = 5.0
+"""So long a question waits for its vector, where another machine makes it."""
 
 _log = logging.getLogger(__name__)
 
@@ -64,6 +66,8 @@ class KnowledgeHandler:
         index: Finds chunks.
         embedder_for: The embedder of a collection; asked once for each search and collection.
         graph: Entities and what links them; None where there is no graph.
+        vector_s: How long a question waits for its vector, in seconds, where another machine makes
+            it; then words alone are compared.
     """
 
     type: SearchType = "kb"
@@ -75,10 +79,12 @@ class KnowledgeHandler:
         embedder_for: EmbedderFor,
         *,
         graph: Graph | None = None,
+        vector_s: float = _VECTOR_S,
     ) -> None:
         self._store = store
         self._embedder_for = embedder_for
         self._graph = graph
+        self._vector_s = vector_s
         self._retriever = Retriever(store, index)
 
     async def search(self, request: SearchRequest, *, context: Asker) -> SearchResult:
@@ -135,26 +141,41 @@ class KnowledgeHandler:
         identity: Mapping[str, Any] | None,
         vectors: dict[str, asyncio.Task[Vector]],
     ) -> _Part:
+        collection = await self._readable(name, identity)
+        while True:
+            part, failure = None, None
+            try:
+                part = await self._found(collection, request, vectors)
+            except StoreError as error:
+                failure = error
+            # Re-indexed meanwhile, or removed: then what was searched is not what it has now.
+            before, collection = collection, await self._readable(name, identity)
+            if collection.index != before.index:
+                continue
+            if failure is not None:
+                raise failure
+            assert part is not None
+            return part
+
+    async def _readable(self, name: str, identity: Mapping[str, Any] | None) -> Collection:
         collections = await asyncio.to_thread(self._store.collections)
         readable = {each.name: each for each in collections if may_read(each.permission, identity)}
         if (collection := readable.get(name)) is None:
             known = ", ".join(sorted(readable)) or "none"
             raise ConfigError(f"no collection that you may read has this name; known: {known}")
+        return collection
+
+    async def _found(
+        self,
+        collection: Collection,
+        request: SearchRequest,
+        vectors: dict[str, asyncio.Task[Vector]],
+    ) -> _Part:
         if collection.embedder_id is None:
             return _Part(collection=collection)  # nothing was ever added to it
         embedder = self._embedder_for(collection)
-        check_same(name, collection.embedder_id, embedder)
-        notices: tuple[str, ...] = ()
-        nearness = None
-        if can_rank(request.query, collection.language, embedder.languages):
-            try:
-                nearness = Nearness(
-                    vector=await _vector(request.query, embedder, vectors),
-                    floor=embedder.floor,
-                    languages=embedder.languages,
-                )
-            except EmbedderError as error:
-                notices = (f"collection {name!r} was searched by words alone: {error}",)
+        check_same(collection.name, collection.embedder_id, embedder)
+        nearness, notices = await self._nearness(collection, request.query, embedder, vectors)
         found = await self._linked(collection, request)
         passages = await self._retriever.find(
             collection,
@@ -169,6 +190,30 @@ class KnowledgeHandler:
             nodes=found.nodes if found else (),
             notices=notices,
         )
+
+    async def _nearness(
+        self,
+        collection: Collection,
+        query: str,
+        embedder: Embedder,
+        vectors: dict[str, asyncio.Task[Vector]],
+    ) -> tuple[Nearness | None, tuple[str, ...]]:
+        """Return the question's vector, or None and, if that is a fault, why words alone count."""
+        if not can_rank(query, collection.language, embedder.languages):
+            return None, ()
+        try:
+            async with asyncio.timeout(None if embedder.computes else self._vector_s):
+                vector = await _vector(query, embedder, vectors)
+        except EmbedderError as error:
+            why = str(error)
+        except TimeoutError:
+            why = f"{embedder.identity} took longer than {self._vector_s:g} s"
+        else:
+            nearness = Nearness(vector=vector, floor=embedder.floor, languages=embedder.languages)
+            return nearness, ()
+        # An endpoint may repeat the question in what it says: that is for whoever asked.
+        _log.warning("%s made no vector of a question: words alone count", embedder.identity)
+        return None, (f"collection {collection.name!r} was searched by words alone: {why}",)
 
     async def _linked(self, collection: Collection, request: SearchRequest) -> GraphFound | None:
         if not (request.graph and collection.graph and self._graph is not None):

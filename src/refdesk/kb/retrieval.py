@@ -85,8 +85,11 @@ class Retriever:
         ][:POOL]
         await self._complete(collection, nearness, pool, near)
         found = [_scored(chunks[each], text, near, nearness, linked.get(each)) for each in pool]
-        found.sort(key=lambda each: -each.score)
-        return _spread(merge(found))
+        # What only an embedder found that cannot read it was found by nothing.
+        found = [each for each in found if each.score > 0 or "vector" in each.scores]
+        # Of equals, always the same one is first, in whatever order the index gave them.
+        found.sort(key=lambda each: (-each.score, each.chunk.document_id, each.chunk.ordinal))
+        return _spread(_once(merge(found)))
 
     async def _text(
         self, collection: Collection, query: str, filters: Filters | None
@@ -141,6 +144,14 @@ def _scored(
         scores["graph"] = graph
         score = with_graph(score, graph)
     return Found(chunk=chunk, score=score, scores=scores)
+
+
+def _once(passages: list[Passage]) -> list[Passage]:
+    """Return passages without those that say what a better one says word for word."""
+    said: dict[tuple[str, ...], Passage] = {}
+    for each in passages:
+        said.setdefault(tuple(each.text().split()), each)
+    return list(said.values())
 
 
 def _spread(passages: list[Passage]) -> list[Passage]:
