@@ -133,6 +133,8 @@ def test_a_question_is_answered(refdesk: Command) -> None:
     shown = refdesk("db", "ask", "products under $10")
     assert "USB-C Cable" in shown.out
     assert "2 rows" in shown.err
+    assert f"query: {json.dumps(result['dsl'], separators=(',', ':'))}" in shown.err
+    assert "engine" not in shown.err
 
 
 def test_dates_are_read_by_the_fixed_clock(refdesk: Command) -> None:
@@ -158,6 +160,9 @@ def test_nothing_found_is_no_failure(refdesk: Command) -> None:
     """Exit status 0, and no row."""
     ran = refdesk("db", "ask", "orders placed last month", "--json")
     assert (ran.code, ran.json["items"]) == (0, [])
+    shown = refdesk("db", "ask", "orders placed last month")
+    assert (shown.code, shown.out) == (0, "")
+    assert "no rows in" in shown.err
 
 
 @pytest.mark.parametrize(

@@ -158,7 +158,7 @@ def ask(
     json: JsonOption = False,
 ) -> None:
     """
-    Ask in plain words, and print the rows.
+    Ask in plain words, and print the rows and the query that gave them.
 
     Exit status 1 if it could not be answered; 0 if it could, also with no row.
     """
@@ -237,10 +237,7 @@ def _run(config: Path | None, job: Callable[[DatabaseHandler], Awaitable[Any]]) 
 def _config(config: Path | None) -> Config:
     from refdesk.cli.check import read_checked
 
-    loaded = read_checked(config_path(config))
-    for warning in loaded.warnings:
-        say(f"note: {warning}")
-    return loaded.config
+    return read_checked(config_path(config)).config
 
 
 async def _scope(
@@ -327,15 +324,21 @@ def _print_models(scope: Scope) -> None:
 
 
 def _print_rows(result: SearchResult) -> None:
+    import msgspec
+
     from refdesk.cli._table import print_columns, printable
 
     rows = [item.data or {} for item in result.items]
-    if not rows:
-        return
-    names = list(rows[0])
-    cells = [["" if row[name] is None else str(row[name]) for name in names] for row in rows]
-    print_columns(
-        tuple(printable(name.upper()) for name in names),
-        [tuple(printable(" ".join(cell.split())[:60]) for cell in row) for row in cells],
-    )
-    say(f"{len(rows)} row{'' if len(rows) == 1 else 's'} in {result.duration_ms / 1000:.2f} s")
+    if rows:
+        names = list(rows[0])
+        cells = [["" if row[name] is None else str(row[name]) for name in names] for row in rows]
+        print_columns(
+            tuple(printable(name.upper()) for name in names),
+            [tuple(printable(" ".join(cell.split())[:60]) for cell in row) for row in cells],
+        )
+    if result.dsl is not None:
+        said = msgspec.json.encode(result.dsl, enc_hook=str).decode()
+        say(f"query: {printable(said)}")
+    if result.error is None:
+        number = {0: "no rows", 1: "1 row"}.get(len(rows), f"{len(rows)} rows")
+        say(f"{number} in {result.duration_ms / 1000:.2f} s")
