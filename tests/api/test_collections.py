@@ -14,6 +14,7 @@ import onnxruntime  # noqa: F401
 import pytest
 
 from desk import Desk, OpenDesk, answers, asks, whole
+from refdesk.errors import StoreError
 
 BASE = "/api/v1/collections"
 HANDBOOK = (
@@ -89,6 +90,42 @@ async def test_whole_way(started: OpenDesk) -> None:
         assert gone["opened"] is None
         assert "removed" in gone["notices"][0]
         assert gone["content"] == item["content"]
+
+
+async def test_merged_passage(started: OpenDesk) -> None:
+    """The reference of a passage that neighbours were made into opens all of it."""
+    text = "\n\n".join(f"Rule {n}: employees claim travel expenses here." for n in range(8))
+    async with started() as desk:
+        await made(desk, chunk_chars=100)
+        await desk.client.post(f"{BASE}/handbook/documents?name=r.txt", content=text.encode())
+        found = await desk.client.post(
+            f"{BASE}/handbook/search", json={"query": "which rules on travel expenses", "limit": 1}
+        )
+        (item,) = found.json()["items"]
+        place = item["metadata"]
+        assert len(place["chunk_ids"]) > 1
+        path = f"/v1/references/{found.headers['x-request-id']}/1"
+        opening = (await desk.client.get(path)).json()["opened"]
+        assert opening["passage"] == item["content"] == text[place["start"] : place["end"]]
+        assert (opening["start"], opening["end"]) == (place["start"], place["end"])
+        assert (opening["before"] + opening["passage"] + opening["after"]) == text
+
+
+async def test_store_down(started: OpenDesk, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A store that does not answer is a 503, and no fault of the request's or of the code's."""
+
+    def down() -> list[Any]:
+        raise StoreError("the store does not answer")
+
+    async with started() as desk:
+        await filled(desk)
+        monkeypatch.setattr(desk.store.knowledge, "collections", down)
+        body = {"query": "expenses"}
+        by_engine = await desk.post("/v1/search/kb:handbook", body)
+        assert by_engine.status_code == 503
+        assert "the store does not answer" in by_engine.json()["error"]["message"]
+        by_route = await desk.client.post(f"{BASE}/handbook/search", json=body)
+        assert by_route.status_code == 503
 
 
 async def test_search_by_engine_path(started: OpenDesk) -> None:

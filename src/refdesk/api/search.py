@@ -280,7 +280,14 @@ class _Call:
             return
         host = self._api.host
         claims = host.claims(self._entry.key_id)
-        listed = await (await host.knowledge()).list()
+        try:
+            listed = await (await host.knowledge()).list()
+        except StoreError as exc:
+            _log.warning("collections could not be looked up", error=str(exc))
+            raise WireError(
+                "the store does not answer, so no collection can be searched; try again",
+                status=503,
+            ) from None
         known = [each.name for each in listed if may_read(each.permission, claims)]
         for name in wanted:
             if name not in known:
@@ -299,7 +306,8 @@ class _Call:
             permission = (await knowledge.show(collection)).permission
             found = None
             if may_read(permission, host.claims(self._entry.key_id)):
-                found = await passage_json(knowledge, collection, chunk)
+                together = [each for each in place.get("chunk_ids") or () if isinstance(each, str)]
+                found = await passage_json(knowledge, collection, chunk, beside=together)
         except RefdeskError as exc:
             _log.info("a passage could not be opened", error=str(exc))
             found = None

@@ -286,17 +286,6 @@ class Knowledge:
             )
         return [found]
 
-    # Passages
-
-    async def passage(self, chunk_id: str, *, around: int = 1) -> Sequence[Chunk]:
-        """Return a chunk with so many before and after it; none if it is in no document."""
-        found = await self.store.run(self.store.knowledge.chunks, [chunk_id])
-        if chunk_id not in found:
-            return []
-        chunk = found[chunk_id]
-        first, last = chunk.ordinal - around, chunk.ordinal + around
-        return await self.store.run(self.store.knowledge.chunks_of, chunk.document_id, first, last)
-
     async def text(self, document_id: str, start: int, end: int) -> str:
         """Return some characters of a document's text, half-open; empty if there are none."""
         return await self.store.run(self.store.knowledge.text, document_id, start, end)

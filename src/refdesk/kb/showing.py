@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Final
 
+from refdesk.kb.neighbours import Found, Passage
 from refdesk.kb.remembered import without_secrets
 from refdesk.store.passages import Collection, Counts, Document, DocumentReport
 
@@ -81,20 +83,36 @@ def added_json(added: Added) -> dict[str, Any]:
 
 
 async def passage_json(
-    knowledge: Knowledge, collection: str, chunk_id: str
+    knowledge: Knowledge, collection: str, chunk_id: str, *, beside: Sequence[str] = ()
 ) -> dict[str, Any] | None:
     """
     Return a passage with its document, its place there, and what stands around it.
 
-    None where it is not there any more, or belongs to another collection.
+    Args:
+        knowledge: Where it is.
+        collection: Whose it has to be.
+        chunk_id: The passage, or the best chunk of one that neighbours were made into.
+        beside: The chunks that it was made of, where there are several.
+
+    Returns:
+        None where it is not there any more, or belongs to another collection.
     """
-    chunk = next(
-        (each for each in await knowledge.passage(chunk_id, around=0) if each.id == chunk_id), None
-    )
+    run, kept = knowledge.store.run, knowledge.store.knowledge
+    chunks = await run(kept.chunks, [chunk_id, *beside])
+    chunk = chunks.get(chunk_id)
     if chunk is None or chunk.collection != collection:
         return None
-    (document,) = await knowledge.report(collection, chunk.document_id)
-    start, end = chunk.start, chunk.end
+    document = await run(kept.document_by_id, chunk.document_id)
+    if document is None:
+        return None
+    mine = [each for each in chunks.values() if each.document_id == document.id]
+    passage = Passage(
+        best=Found(chunk=chunk, score=0.0), chunks=sorted(mine, key=lambda each: each.ordinal)
+    )
+    start, end = passage.start, passage.end
+    text = passage.text()
+    if len(mine) > 1 and passage.is_slice:
+        text = await knowledge.text(document.id, start, end)
     before = await knowledge.text(document.id, max(0, start - SURROUNDINGS_CHARS), start)
     after = await knowledge.text(document.id, end, end + SURROUNDINGS_CHARS)
     return {
@@ -112,7 +130,7 @@ async def passage_json(
         "start": start,
         "end": end,
         "before": before,
-        "passage": chunk.text,
+        "passage": text,
         "after": after,
     }
 

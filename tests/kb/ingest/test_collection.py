@@ -271,18 +271,17 @@ async def test_drop(desk: Any) -> None:
 
 
 async def test_passage(desk: Any) -> None:
-    """A passage leads to its neighbours and to the text round it; an old one leads nowhere."""
+    """Passages have their neighbours and the text round them; those of an old revision are gone."""
     knowledge = desk.knowledge()
     path = desk.paper("a.md", TEXT)
     (added,) = await knowledge.add("docs", [path])
     chunks = desk.store.knowledge.chunks_of(added.document.id)
-    assert await knowledge.passage(chunks[2].id, around=1) == chunks[1:4]
-    assert await knowledge.passage(chunks[0].id, around=0) == chunks[:1]
+    assert desk.store.knowledge.chunks_of(added.document.id, 1, 3) == chunks[1:4]
     start, end = chunks[1].start, chunks[3].end
     assert await knowledge.text(added.document.id, start, end) == TEXT[start:end]
     desk.paper("a.md", "New.")
     await knowledge.add("docs", [path])
-    assert await knowledge.passage(chunks[2].id) == []
+    assert desk.store.knowledge.chunks([chunks[2].id]) == {}
 
 
 async def test_long_text(desk: Any) -> None:
