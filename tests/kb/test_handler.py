@@ -195,7 +195,10 @@ async def test_one_fails(desk: Desk) -> None:
     assert result.error is None
     assert "'broken' could not be searched" in result.notices[0]
     assert "kb reindex" in result.notices[0]
+    outcomes = [(each.engine, each.outcome) for each in result.attempts]
+    assert outcomes == [("kb:docs", "ok"), ("kb:broken", "upstream_down")]
     alone = await desk.ask("cats", "broken", "missing")
+    assert [each.engine for each in alone.attempts] == ["kb:broken"], "no name that is not there"
     assert "'broken'" in (alone.error or "")
     assert "'missing'" in (alone.error or "")
 

@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final, Protocol
 
 from refdesk.errors import ConfigError, EmbedderError, RefdeskError, StoreError
@@ -25,7 +26,7 @@ from refdesk.kb.vectors import Vector, VectorStore
 from refdesk.store.graph import Graph
 from refdesk.store.knowledge import KnowledgeStore
 from refdesk.store.passages import Collection
-from refdesk.types import GraphNode, ResultItem, SearchRequest, SearchResult, SearchType
+from refdesk.types import Attempt, GraphNode, ResultItem, SearchRequest, SearchResult, SearchType
 
 EmbedderFor = Callable[[Collection], Embedder]
 """Gives the embedder that is configured for a collection."""
@@ -50,10 +51,11 @@ class Asker(Protocol):
 class _Part:
     """What one collection gave."""
 
-    collection: Collection | None = None
     passages: tuple[Passage, ...] = ()
     nodes: tuple[GraphNode, ...] = ()
     notices: tuple[str, ...] = ()
+    attempts: tuple[Attempt, ...] = ()
+    """Empty for a collection that is not there for whoever asks."""
     error: str | None = None
 
 
@@ -125,23 +127,32 @@ class KnowledgeHandler:
         identity: Mapping[str, Any] | None,
         vectors: dict[str, asyncio.Task[Vector]],
     ) -> _Part:
+        started, known = time.monotonic(), None
         try:
-            return await self._find(name, request, identity, vectors)
+            known = await self._readable(name, identity)
+            part = await self._find(known, request, identity, vectors)
         except RefdeskError as error:
-            return _Part(error=f"collection {name!r} could not be searched: {error}")
+            part = _Part(error=f"collection {name!r} could not be searched: {error}")
         except Exception as error:
             # Its message may hold anything, also what was searched for: only its kind is told.
             _log.exception("a collection could not be searched")
-            return _Part(error=f"collection {name!r} could not be searched: {type(error).__name__}")
+            kind = type(error).__name__
+            part = _Part(error=f"collection {name!r} could not be searched: {kind}")
+        if known is None:
+            return part
+        outcome = "upstream_down" if part.error else "ok" if part.passages else "empty"
+        seconds = time.monotonic() - started
+        return replace(
+            part, attempts=(Attempt(engine=f"kb:{name}", outcome=outcome, duration_s=seconds),)
+        )
 
     async def _find(
         self,
-        name: str,
+        collection: Collection,
         request: SearchRequest,
         identity: Mapping[str, Any] | None,
         vectors: dict[str, asyncio.Task[Vector]],
     ) -> _Part:
-        collection = await self._readable(name, identity)
         while True:
             part, failure = None, None
             try:
@@ -149,8 +160,9 @@ class KnowledgeHandler:
             except StoreError as error:
                 failure = error
             # Re-indexed meanwhile, or removed: then what was searched is not what it has now.
-            before, collection = collection, await self._readable(name, identity)
-            if collection.index != before.index:
+            before = collection.index
+            collection = await self._readable(collection.name, identity)
+            if collection.index != before:
                 continue
             if failure is not None:
                 raise failure
@@ -172,7 +184,7 @@ class KnowledgeHandler:
         vectors: dict[str, asyncio.Task[Vector]],
     ) -> _Part:
         if collection.embedder_id is None:
-            return _Part(collection=collection)  # nothing was ever added to it
+            return _Part()  # nothing was ever added to it
         embedder = self._embedder_for(collection)
         check_same(collection.name, collection.embedder_id, embedder)
         nearness, notices = await self._nearness(collection, request.query, embedder, vectors)
@@ -185,7 +197,6 @@ class KnowledgeHandler:
             graph=found,
         )
         return _Part(
-            collection=collection,
             passages=tuple(passages),
             nodes=found.nodes if found else (),
             notices=notices,
@@ -224,8 +235,9 @@ class KnowledgeHandler:
 
     async def _merged(self, request: SearchRequest, parts: list[_Part]) -> SearchResult:
         errors = [part.error for part in parts if part.error is not None]
+        attempts = tuple(each for part in parts for each in part.attempts)
         if len(errors) == len(parts):
-            return _result(request, error="; ".join(errors))
+            return replace(_result(request, error="; ".join(errors)), attempts=attempts)
         found = [passage for part in parts for passage in part.passages]
         if sum(bool(part.passages) for part in parts) > 1:
             found.sort(key=lambda each: -each.best.score)
@@ -244,6 +256,7 @@ class KnowledgeHandler:
             total=len(items),
             graph_nodes=tuple(node for part in parts for node in part.nodes),
             notices=notices,
+            attempts=attempts,
         )
 
     def _items(self, passages: list[Passage]) -> tuple[ResultItem, ...]:
