@@ -308,7 +308,23 @@ class Knowledge:
             )
         if collection.embedder_id != embedder.identity:
             raise other_embedder(collection, embedder.identity)
+        await self._check_there(collection)
         return collection, embedder
+
+    async def _check_there(self, collection: Collection) -> None:
+        """Raise StoreError where the index is lost: a new one would hide that documents are."""
+        name = collection.name
+        if await self.index.count(collection.index):
+            return
+        ready = (await self.counts(name)).ready
+        # Another process may have put in the first one, or switched to another index, meanwhile.
+        if not ready or await self.index.count(collection.index):
+            return
+        if (await self.show(name)).index == collection.index:
+            raise StoreError(
+                f"the vector store has nothing of the {ready} documents of {name!r}: its files are"
+                f" gone; run `refdesk kb reindex {name}`, which makes them anew from the store"
+            )
 
     async def _settle(self, collection: Collection) -> None:
         await self._pipeline.sweep()

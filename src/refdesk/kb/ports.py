@@ -48,6 +48,10 @@ class ChunkIndex(Protocol):
         """Delete all chunks of a revision; nothing happens if there are none."""
         ...
 
+    async def count(self, index: str) -> int:
+        """Return how many chunks an index has; 0 where there is no such index."""
+        ...
+
     async def drop(self, index: str) -> None:
         """Delete an index with all it holds; nothing happens if there is none."""
         ...

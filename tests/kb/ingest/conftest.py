@@ -74,6 +74,10 @@ class Index:
         for id_ in [id_ for id_, chunk in held.items() if chunk.revision == revision]:
             del held[id_]
 
+    async def count(self, index: str) -> int:
+        """Count the chunks of an index."""
+        return len(self.chunks.get(index, {}))
+
     async def drop(self, index: str) -> None:
         """Forget an index."""
         self.chunks.pop(index, None)

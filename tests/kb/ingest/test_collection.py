@@ -270,6 +270,21 @@ async def test_drop(desk: Any) -> None:
     desk.consistent()
 
 
+async def test_lost_index(desk: Any) -> None:
+    """Where the vectors are gone, nothing is added beside the loss; `reindex` brings them back."""
+    knowledge = desk.knowledge()
+    first = desk.paper("a.md", TEXT)
+    await knowledge.add("docs", [first])
+    texts = desk.index.texts()
+    desk.index.chunks.clear()
+    with pytest.raises(StoreError, match="nothing of the 1 documents of 'docs'.*kb reindex docs"):
+        await desk.knowledge().add("docs", [desk.paper("b.md", "More.")])
+    await knowledge.reindex("docs")
+    assert desk.index.texts() == texts
+    await knowledge.add("docs", [desk.paper("b.md", "More.")])
+    desk.consistent()
+
+
 async def test_passage(desk: Any) -> None:
     """Passages have their neighbours and the text round them; those of an old revision are gone."""
     knowledge = desk.knowledge()

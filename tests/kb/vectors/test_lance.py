@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -115,11 +116,51 @@ async def test_dropped_by_another_process(tmp_path: Path) -> None:
     await mine.create("docs", dimension=DIMENSION, language="en")
     assert await mine.count("docs") == 0  # it is open here from now on
     await other.drop("docs")
-    with pytest.raises(StoreError, match="dropped by another process"):
+    with pytest.raises(StoreError, match="another process re-indexed"):
         await mine.add("docs", [a_chunk("cats", "c1")], word_vectors(["cats"]))
-    with pytest.raises(StoreError, match="dropped by another process"):
+    with pytest.raises(StoreError, match="another process re-indexed"):
         await mine.search_text("docs", "cats", k=3)
     await mine.delete("docs", "r-c1")
+
+
+def damage(folder: Path) -> None:
+    """Make what says what is in a table unreadable."""
+    for path in folder.rglob("*.manifest"):
+        path.write_bytes(b"damaged")
+
+
+@pytest.mark.parametrize("opened", [True, False])
+async def test_damaged_files(tmp_path: Path, opened: bool) -> None:
+    """Files that cannot be read are an error of the store, whatever is wanted of them."""
+    store = make_store("lance", tmp_path)
+    await store.create("docs", dimension=DIMENSION, language="en")
+    if not opened:
+        await store.aclose()
+    damage(tmp_path)
+    cats = word_vectors(["cats"])
+    for call in (
+        store.count("docs"),
+        store.search_text("docs", "cats", k=3),
+        store.search_vector("docs", cats[0], k=3),
+        store.add("docs", [a_chunk("cats", "c1")], cats),
+        store.delete("docs", "r-c1"),
+    ):
+        with pytest.raises(StoreError, match="the vector store failed") as caught:
+            await call
+        assert ".rs:" not in str(caught.value)
+
+
+async def test_deleted_files(tmp_path: Path) -> None:
+    """Where somebody deleted the files, the remedy is told, and a new index can be made."""
+    store = make_store("lance", tmp_path / "vectors")
+    await store.create("docs", dimension=DIMENSION, language="en")
+    shutil.rmtree(tmp_path / "vectors")
+    with pytest.raises(StoreError, match="kb reindex"):
+        await store.search_text("docs", "cats", k=3)
+    await store.drop("docs")
+    await store.create("new", dimension=DIMENSION, language="en")
+    await store.add("new", [a_chunk("cats", "c1")], word_vectors(["cats"]))
+    assert [hit.chunk_id for hit in await store.search_text("new", "cats", k=3)] == ["c1"]
 
 
 @given(st.text(max_size=20), st.text(max_size=20))

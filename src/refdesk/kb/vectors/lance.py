@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import asyncio
 import ctypes
+import re
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
 from datetime import timedelta
@@ -73,6 +74,8 @@ _METADATA_CACHE_BYTES: Final = 64 << 20
 _M_MMAP_THRESHOLD: Final = -3
 """As malloc.h of glibc has it."""
 _LARGE_PIECE_BYTES: Final = 1 << 20
+_SOURCE: Final = re.compile(r", /\S+\.rs:\d+:\d+")
+"""Where in Lance's source an error arose."""
 
 
 @VECTOR_STORES.register("lance")
@@ -111,7 +114,8 @@ class Lance(VectorStore):
             ]
         )
         database = await self._open()
-        table = await database.create_table(safe_name(index), schema=schema, exist_ok=True)
+        name = safe_name(index)
+        table = await _again(lambda: database.create_table(name, schema=schema, exist_ok=True))
         check_dimension(index, await _dimension(table), dimension)
         await _equip(table, language)
 
@@ -196,16 +200,14 @@ class Lance(VectorStore):
     async def count(self, index: str) -> int:
         """Count the rows."""
         table = await self._find(index)
-        return 0 if table is None else int(await table.count_rows())
+        return 0 if table is None else int(await _again(table.count_rows))
 
     async def drop(self, index: str) -> None:
         """Remove the table's files."""
         self._tables.pop(index, None)
         database = await self._open()
-        try:
-            await database.drop_table(safe_name(index), ignore_missing=True)
-        except FileNotFoundError:
-            return
+        with suppress(_Gone):
+            await _again(lambda: database.drop_table(safe_name(index), ignore_missing=True))
 
     async def settle(self, index: str) -> None:
         """Put small files together, take new rows into the word index, remove old versions."""
@@ -233,10 +235,10 @@ class Lance(VectorStore):
         """Sort vectors into groups of what is near, if that is due."""
         from lancedb.index import IvfFlat
 
-        chunks = await table.count_rows()
+        chunks = await _again(table.count_rows)
         if chunks <= _CHUNKS_UNSORTED:
             return
-        state = await table.index_stats("vector_idx")
+        state = await _again(lambda: table.index_stats("vector_idx"))
         if state is None or state.num_indices > _MOST_PARTS:
             groups = min(_MOST_GROUPS, chunks // _CHUNKS_PER_GROUP)
             sorting = IvfFlat(distance_type="cosine", num_partitions=groups)
@@ -270,11 +272,9 @@ class Lance(VectorStore):
             return table
         database = await self._open()
         try:
-            table = await database.open_table(safe_name(index))
-        except (ValueError, FileNotFoundError) as error:
-            if "not found" in str(error).lower():
-                return None
-            raise
+            table = await _again(lambda: database.open_table(safe_name(index)))
+        except _Gone:
+            return None
         self._tables[index] = table
         return table
 
@@ -350,7 +350,7 @@ def _quoted(text: str) -> str:
 
 
 class _Gone(StoreError):
-    """A table was dropped by another process after it was opened here."""
+    """A table is not there, or not any more."""
 
 
 async def _again(step: Callable[[], Awaitable[T]]) -> T:
@@ -358,12 +358,13 @@ async def _again(step: Callable[[], Awaitable[T]]) -> T:
     for attempt in range(_ATTEMPTS):
         try:
             return await step()
-        except (RuntimeError, OSError) as error:
-            said = str(error).partition("\n")[0]
+        except (RuntimeError, OSError, ValueError) as error:
+            said = _SOURCE.sub("", str(error).partition("\n")[0])
             if "not found" in said.lower():
                 raise _Gone(
-                    "an index was dropped by another process, which re-indexed its collection or"
-                    " removed it: try again"
+                    "an index is gone: another process re-indexed its collection or removed it, or"
+                    " its files were deleted: try again, and if it stays so, run `refdesk kb"
+                    " reindex` for its collection"
                 ) from error
             if "conflict" not in said.lower() or attempt == _ATTEMPTS - 1:
                 raise StoreError(f"the vector store failed: {said}") from error
