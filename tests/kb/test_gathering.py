@@ -12,7 +12,7 @@ import pytest
 
 from refdesk.errors import ConfigError, DelegateError
 from refdesk.kb.facts import ENTITY_TYPES, Facts
-from refdesk.kb.gathering import GraphBuilder, GraphKnowledge
+from refdesk.kb.gathering import AT_ONCE, GIVE_UP_AFTER, GraphBuilder, GraphKnowledge
 from refdesk.kb.graph import expand
 from refdesk.store import Store
 from refdesk.store.graph import EntityFact, RelationFact, Size
@@ -32,11 +32,17 @@ class Vectors:
 
 
 class Index:
-    """A vector store that keeps nothing."""
+    """A vector store that keeps nothing but a number."""
+
+    held = 0
 
     async def create(self, index: str, *, dimension: int, language: str) -> None: ...
 
-    async def add(self, index: str, chunks: Sequence[Chunk], vectors: Any) -> None: ...
+    async def add(self, index: str, chunks: Sequence[Chunk], vectors: Any) -> None:
+        self.held += len(chunks)
+
+    async def count(self, index: str) -> int:
+        return self.held
 
     async def delete(self, index: str, revision: str) -> None: ...
 
@@ -70,6 +76,7 @@ class Desk:
     knowledge: GraphKnowledge
     store: Store
     links: Links
+    builder: GraphBuilder
 
     async def add(self, name: str, text: str) -> str:
         """Add a text, and return the document's id."""
@@ -88,16 +95,17 @@ async def desk(tmp_path: Path) -> AsyncIterator[Desk]:
     """A knowledge service with one collection that has a graph."""
     store = Store.open(f"sqlite:///{tmp_path}/refdesk.db")
     links = Links()
+    builder = GraphBuilder(store, lambda _: (links, ()))
     knowledge = GraphKnowledge(
         store,
         Index(),
         lambda _: Vectors(),
         data_dir=tmp_path,
-        builder=GraphBuilder(store, lambda _: (links, ())),
+        builder=builder,
         configured=lambda name: {"type": "minilm"} if name == "fixed" else None,
     )
     await knowledge.create(Collection(name="c", graph=True))
-    yield Desk(knowledge, store, links)
+    yield Desk(knowledge, store, links, builder)
     await knowledge.aclose()
     store.close()
 
@@ -131,6 +139,24 @@ async def test_failure(desk: Desk) -> None:
     desk.links.broken = False
     await desk.add("b.txt", "Eve knows Fay")
     assert desk.hops("Ann") == {"Ann": 0, "Bob": 1}
+
+
+async def test_failure_costs_little(desk: Desk) -> None:
+    """An extractor that fails is asked about few passages of few documents, and then again."""
+    desk.links.broken = True
+    await desk.add("long.txt", "\n\n".join(f"Ann {'knows ' * 160} Bob" for _ in range(40)))
+    assert desk.store.knowledge.counts("c").chunks > 2 * AT_ONCE
+    assert len(desk.links.seen) <= AT_ONCE
+    for n in range(2 * GIVE_UP_AFTER):
+        await desk.add(f"{n}.txt", f"Ann{n} knows Bob")
+    desk.links.seen.clear()
+    failures = await desk.builder.catch_up("c")
+    assert len(failures) == GIVE_UP_AFTER + 1
+    assert "4 more documents of 'c' are not in the graph" in failures[-1]
+    assert len(desk.links.seen) <= GIVE_UP_AFTER * AT_ONCE
+    desk.links.broken = False
+    assert await desk.builder.catch_up("c") == []
+    assert desk.hops("Ann3")["Ann3"] == 0
 
 
 async def test_no_graph(desk: Desk) -> None:

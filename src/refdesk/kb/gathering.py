@@ -25,8 +25,10 @@ from refdesk.store.passages import Chunk, Collection
 ExtractorFor = Callable[[Collection], tuple[Extractor, Sequence[str]]]
 """Gives who extracts for a collection, and which types of entities it looks for."""
 
-_AT_ONCE: Final = 4
+AT_ONCE: Final = 4
 """How many passages an extractor is asked about at once."""
+GIVE_UP_AFTER: Final = 3
+"""After so many documents in a row it is the extractor that fails, and is left alone for now."""
 
 _log = logging.getLogger(__name__)
 
@@ -61,15 +63,23 @@ class GraphBuilder:
         for document_id in known.keys() - wanted.keys():
             await store.run(store.graph.forget_document, name, document_id)
         failures: list[str] = []
-        for document_id, revision in wanted.items():
-            if known.get(document_id) == revision:
-                continue
+        in_a_row = 0
+        missing = [each for each in wanted.items() if known.get(each[0]) != each[1]]
+        for place, (document_id, revision) in enumerate(missing):
+            if in_a_row == GIVE_UP_AFTER:
+                failures.append(
+                    f"{len(missing) - place} more documents of {name!r} are not in the graph: the"
+                    " extractor failed too often; they are read with the next `refdesk kb add`"
+                )
+                break
             chunks = await store.run(store.knowledge.chunks_of, document_id)
             try:
                 facts = await _facts(chunks, extractor, types or ENTITY_TYPES)
             except RefdeskError as error:
                 failures.append(f"document {document_id} is not in the graph: {error}")
+                in_a_row += 1
                 continue
+            in_a_row = 0
             await store.run(store.graph.put, name, document_id, revision, facts)
             # It may have been removed, or updated, while it was being read.
             if (await store.run(store.knowledge.revisions, name)).get(document_id) != revision:
@@ -177,10 +187,19 @@ class GraphKnowledge(Knowledge):
 async def _facts(
     chunks: Sequence[Chunk], extractor: Extractor, types: Sequence[str]
 ) -> list[ChunkFacts]:
-    room = asyncio.Semaphore(_AT_ONCE)
+    waiting = iter(chunks)
+    facts: dict[str, ChunkFacts] = {}
 
-    async def one(chunk: Chunk) -> ChunkFacts:
-        async with room:
-            return chunk_facts(chunk.id, await extractor.extract(chunk.text, types=types))
+    async def work() -> None:
+        for chunk in waiting:
+            said = await extractor.extract(chunk.text, types=types)
+            facts[chunk.id] = chunk_facts(chunk.id, said)
 
-    return list(await asyncio.gather(*(one(chunk) for chunk in chunks)))
+    try:
+        async with asyncio.TaskGroup() as group:
+            for _ in range(AT_ONCE):
+                group.create_task(work())
+    except ExceptionGroup as failed:
+        # The first failure is the document's: nothing more is asked, and paid for, in vain.
+        raise failed.exceptions[0] from None
+    return [facts[chunk.id] for chunk in chunks]
