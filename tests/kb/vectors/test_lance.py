@@ -154,6 +154,7 @@ async def test_deleted_files(tmp_path: Path) -> None:
     """Where somebody deleted the files, the remedy is told, and a new index can be made."""
     store = make_store("lance", tmp_path / "vectors")
     await store.create("docs", dimension=DIMENSION, language="en")
+    assert await store.count("docs") == 0  # it is open here from now on
     shutil.rmtree(tmp_path / "vectors")
     with pytest.raises(StoreError, match="kb reindex"):
         await store.search_text("docs", "cats", k=3)
