@@ -6,10 +6,10 @@ import asyncio
 import json
 import os
 import select
-import shutil
 import signal
 import subprocess
 import sys
+import threading
 from collections.abc import AsyncIterator, Iterator, Sequence
 from contextlib import AsyncExitStack
 from dataclasses import replace
@@ -24,7 +24,8 @@ from refdesk.errors import ConfigError, IngestError
 from refdesk.http import HttpRequest, HttpResponse
 from refdesk.kb.collection import Collection, Knowledge
 from refdesk.kb.embedders import Embedder, make_embedder
-from refdesk.kb.ingest import ray_cluster
+from refdesk.kb.ingest import ray, ray_cluster, ray_local
+from refdesk.kb.ingest.jobs import owner_here
 from refdesk.kb.ingest.parse import Parser, Refused
 from refdesk.kb.ingest.ray import OnRay, _Room
 from refdesk.kb.ingest.work import Here
@@ -260,6 +261,21 @@ async def test_other_embedder_there(work: OnRay) -> None:
         await work.passages(Differs(Embedder.Options()), ["a"])
 
 
+async def test_never_finished(work: OnRay, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What no worker finishes is given up, and the worker is free for others."""
+
+    class Waits(FourNumbers):
+        async def passages(self, texts: Sequence[str]) -> Vectors:
+            raise await asyncio.Event().wait()
+
+    monkeypatch.setattr(ray, "_TASK_S", 1.0)
+    for _ in range(2):
+        with pytest.raises(IngestError, match=r"has finished it in .* add it again"):
+            await work.passages(Waits(Embedder.Options()), ["a"])
+    monkeypatch.undo()
+    assert (await work.passages(FourNumbers(Embedder.Options()), ["a"] * 99)).shape == (99, 4)
+
+
 async def test_too_large_never_travels(work: OnRay, tmp_path: Path) -> None:
     """A file beyond the limit is refused before it is read."""
     with (tmp_path / "big.txt").open("wb") as file:
@@ -293,14 +309,125 @@ async def test_other_version(cluster: Path, monkeypatch: pytest.MonkeyPatch) -> 
 
 async def test_nobody_there(monkeypatch: pytest.MonkeyPatch) -> None:
     """Where nobody listens the address is named, at once."""
-    import ray
-
-    monkeypatch.setattr(ray, "is_initialized", lambda: False)
+    monkeypatch.setattr("ray.is_initialized", lambda: False)
     for address in ("127.0.0.1:1", "ray://127.0.0.1:1"):
         with pytest.raises(
             IngestError, match=r"127\.0\.0\.1:1' cannot be used .*refused.*start it"
         ):
             await OnRay(address).ready()
+
+
+@SQLITE
+async def test_nobody_there_no_jobs(desk: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """No job is made, and no upload kept, of what cannot be worked on."""
+    monkeypatch.setattr("ray.is_initialized", lambda: False)
+    knowledge = knowledge_of(desk, OnRay("127.0.0.1:1"), desk.embedder)
+    with pytest.raises(IngestError, match="cannot be used"):
+        await knowledge.add("docs", [desk.paper("a.md", TEXT)])
+    with pytest.raises(IngestError, match="cannot be used"):
+        await knowledge.upload("docs", "a.md", TEXT.encode())
+    assert desk.store.jobs.open() == []
+    assert not [path for path in files_in(desk.folder) if "upload" in path.name]
+
+
+async def test_start_that_hangs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where Ray hangs while it starts, that is said in time, and what it started is ended."""
+    started, free = [], threading.Event()
+
+    def hangs(*, _temp_dir: str, **_: Any) -> None:
+        command = [sys.executable, "-c", "import signal; signal.pause()", _temp_dir]
+        started.append(subprocess.Popen(command))
+        free.wait()
+        raise RuntimeError("too late")
+
+    monkeypatch.setattr("ray.is_initialized", lambda: False)
+    monkeypatch.setattr("ray.init", hangs)
+    monkeypatch.setattr(ray_local, "TMP", str(tmp_path))
+    monkeypatch.setattr(ray, "_CONNECT_S", 2.0)
+    work = OnRay("local", cpus=1)
+    for _ in range(2):
+        with pytest.raises(IngestError, match=r"'local' has not answered for 2 s: give .* memory"):
+            await work.ready()
+        (process,) = started
+        assert process.wait(60) == -signal.SIGKILL
+        assert files_in(tmp_path) == {}
+    await work.aclose()
+    free.set()
+    assert isinstance(work._late.exception(60), IngestError)
+
+
+HANGS = """
+import sys, threading
+import ray
+from refdesk.cli import main
+from refdesk.kb.ingest import ray as ours
+
+ray.init = lambda **_: threading.Event().wait()
+ours._CONNECT_S = 0.5
+sys.argv[0] = "refdesk"
+main()
+"""
+
+
+def test_command_that_hangs(tmp_path: Path) -> None:
+    """A command ends when that was said, whatever Ray is at."""
+    (tmp_path / "refdesk.yaml").write_text("version: 1\nengines: {}\ncollections: {docs: {}}\n")
+    (tmp_path / "a.md").write_text(TEXT)
+    ended = subprocess.run(
+        [
+            sys.executable,
+            "-c",
+            HANGS,
+            "kb",
+            "add",
+            "--collection",
+            "docs",
+            "--ray",
+            "local",
+            "a.md",
+        ],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=60,
+    )
+    assert ended.returncode == 1
+    assert "the Ray cluster at 'local' has not answered" in ended.stderr
+    assert "Traceback" not in ended.stderr
+
+
+def test_leftovers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Folders of the dead are removed, and no others."""
+    monkeypatch.setattr(ray_local, "TMP", str(tmp_path))
+    alive, dead = ray_local.new_folder(), ray_local.new_folder()
+    host, pid, *_ = owner_here().split("/")
+    (dead / "owner").write_text(f"{host}/{pid}/1/0")  # another process had this number before
+    others = tmp_path / "refdesk-ray-others"
+    others.mkdir()
+    made = ray_local.new_folder()
+    assert set(tmp_path.iterdir()) == {alive, others, made}
+
+
+@pytest.mark.parametrize(
+    ("free", "wanted", "workers"), [(1.6, 8, 1), (3.6, 8, 3), (3.6, 2, 2), (900.0, None, 5)]
+)
+def test_memory(
+    free: float, wanted: int | None, workers: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """There are no more workers than there is memory for, above what Ray leaves free."""
+    monkeypatch.setattr("ray._common.utils.get_system_memory", lambda: 1000 * 2**30)
+    monkeypatch.setattr("ray._private.utils.get_used_memory", lambda: (950 - free) * 2**30)
+    monkeypatch.setattr("ray._private.utils.get_num_cpus", lambda: 5)
+    assert ray_local.workers(wanted) == workers
+
+
+def test_too_little_memory(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where there is too little for one worker, how much is wanted is said."""
+    monkeypatch.setattr("ray._common.utils.get_system_memory", lambda: 1000 * 2**30)
+    monkeypatch.setattr("ray._private.utils.get_used_memory", lambda: 949 * 2**30)
+    with pytest.raises(IngestError, match=r"wants 1\.5 GiB .* 1\.0 GiB may be taken: free some"):
+        ray_local.workers(2)
 
 
 @SQLITE
@@ -400,11 +527,12 @@ async def test_driver_killed(tmp_path: Path) -> None:
     )
     assert killed.returncode == -signal.SIGKILL
     folder, *pids = killed.stdout.decode().split()
-    await asyncio.to_thread(shutil.rmtree, folder, ignore_errors=True)
     started = [int(pid) for pid in pids]
     assert len(started) > 6
     for pid in started:
         assert gone(pid), f"process {pid} outlived who started it"
+    ray_local.kill(ray_local.new_folder())
+    assert files_in(Path(folder)) == {}
     async with AsyncExitStack() as stack:
         config = load(tmp_path / "refdesk.yaml", env={}).config
         knowledge = await open_knowledge(config, stack)

@@ -21,7 +21,7 @@ from typing import Any, Final
 from urllib.parse import urlsplit
 
 from refdesk.errors import ConfigError, IngestError
-from refdesk.kb.ingest.ray_local import STORE, TMP, workers
+from refdesk.kb.ingest.ray_local import RAY, STORE, TMP, workers
 from refdesk.kb.ingest.ray_worker import embed_there, here, read_there
 
 NOT_INSTALLED: Final = "Ray is not installed: run `pip install 'refdesk[ray]'`, or do without `ray`"
@@ -101,8 +101,7 @@ def connect(address: str, cpus: int | None, folder: Path | None) -> Cluster:
                     "include_dashboard": False,
                     "object_store_memory": STORE,
                     "_node_ip_address": "127.0.0.1",
-                    # Ray lets everybody into its folder, so that it gets one in ours.
-                    "_temp_dir": str(folder / "r"),
+                    "_temp_dir": str(folder / RAY),
                 }
             else:
                 _check_reachable(address)

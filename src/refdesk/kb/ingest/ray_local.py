@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import atexit
 import os
+import select
 import shutil
 import signal
 import tempfile
@@ -22,6 +24,9 @@ _HEADROOM: Final = 0.05
 """Where less of all memory is left, Ray ends workers."""
 _PREFIX: Final = "refdesk-ray-"
 _OWNER: Final = "owner"
+RAY: Final = "r"
+"""Ray lets everybody into its folder, so that it gets this one in ours."""
+_GONE_MS: Final = 1000
 
 
 def new_folder() -> Path:
@@ -29,9 +34,11 @@ def new_folder() -> Path:
     for left in Path(TMP).glob(f"{_PREFIX}*"):
         with suppress(OSError):  # somebody else's, or one that is being made
             if is_dead((left / _OWNER).read_text()):
-                shutil.rmtree(left, ignore_errors=True)
+                _remove(left)
     folder = Path(tempfile.mkdtemp(prefix=_PREFIX, dir=TMP))
     (folder / _OWNER).write_text(owner_here())
+    # Where Ray hung, it makes some of it anew at exit; its handler is newer, and called before.
+    atexit.register(_remove, folder)
     return folder
 
 
@@ -61,16 +68,33 @@ def workers(wanted: int | None) -> int:
 
 def kill(folder: Path) -> None:
     """End what was started here for the cluster with that folder, which is deleted."""
-    parents, ours = _parents(), set()
-    for pid, parent in parents.items():
-        if parent == os.getpid() and os.fsencode(folder) in _command(pid):
-            ours.add(pid)
-    while more := {pid for pid, parent in parents.items() if parent in ours} - ours:
-        ours |= more
+    parents = _parents()
+    mine = [pid for pid, parent in parents.items() if parent == os.getpid()]
+    ours = [pid for pid in mine if os.fsencode(folder) in _command(pid)]
+    for pid in ours:  # it grows
+        ours += [child for child, parent in parents.items() if parent == pid]
     for pid in ours:
         with suppress(ProcessLookupError):
-            os.kill(pid, signal.SIGKILL)
-    shutil.rmtree(folder, ignore_errors=True)
+            _end(pid)
+    _remove(folder)
+
+
+def _end(pid: int) -> None:
+    """Kill a process, and wait until it is gone: it may be writing a file."""
+    process, gone = os.pidfd_open(pid), select.poll()
+    try:
+        signal.pidfd_send_signal(process, signal.SIGKILL)
+        gone.register(process, select.POLLIN)
+        gone.poll(_GONE_MS)
+    finally:
+        os.close(process)
+
+
+def _remove(folder: Path) -> None:
+    """Delete a folder; where something is left, the next start knows whose it was."""
+    shutil.rmtree(folder / RAY, ignore_errors=True)
+    if not (folder / RAY).exists():
+        shutil.rmtree(folder, ignore_errors=True)
 
 
 def _parents() -> dict[int, int]:
