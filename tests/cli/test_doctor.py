@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 import socket
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
@@ -204,6 +205,48 @@ def test_broken_store(refdesk: Command, folder: Path, peer: Peer, free: int) -> 
     assert lines(ran, "store")[0][0] == "problem"
     assert "refdesk.db" in lines(ran, "store")[0][1]
     assert lines(ran, "engine")[0][0] == "ok"
+
+
+def test_collections(refdesk: Command, folder: Path, peer: Peer, free: int) -> None:
+    """Vectors that are gone, an embedder that is away, and what a graph lacks are told."""
+    vector = {"data": [{"embedding": [0.6, 0.8], "index": 0}]}
+    peer.answers["/v1/embeddings"] = (200, vector)
+    peer.answers["/v1/models"] = (200, {"data": [{"id": "llama"}]})
+    embedder = f"{{type: openai, base_url: '{peer.url}/v1', model: e, attempts: 1}}"
+    more = f"collections: {{far: {{embedder: {embedder}, graph: true}}, empty: {{}}}}\n"
+    (folder / "a.md").write_text("Ann knows Bob.")
+    config = yaml(peer, free) + more
+    assert refdesk("kb", "add", "--collection", "far", "a.md", yaml=config).code == 0
+    asked = len(peer.seen)
+    assert lines(refdesk("doctor", "--json"), "collection") == [
+        ("ok", "1 documents in 1 passages | ")
+    ]
+    assert any(path == "/v1/embeddings" for _, path, *_ in peer.seen[asked:])
+
+    store = open_store(load(folder / "refdesk.yaml", env={}).config)
+    (document,) = store.graph.revisions("far")
+    store.graph.forget_document("far", document)
+    store.jobs.put("far", "b.md", kind="path")
+    store.close()
+    vectors = folder / "refdesk-data/kb/vectors"
+    shutil.rmtree(vectors)
+    peer.answers["/v1/embeddings"] = (503, {"error": {"message": "overloaded"}})
+    ran = refdesk("doctor", "--json")
+    assert ran.code == 3
+    gone, away, waiting, graph = lines(ran, "collection")
+    assert gone == ("problem", "of 1 passages the vector store has 0 | refdesk kb reindex far")
+    assert away[0] == "problem"
+    assert "answered 503: overloaded" in away[1]
+    assert waiting[0] == graph[0] == "warning"
+    assert waiting[1].startswith("1 documents wait to be taken in")
+    assert graph[1].startswith("1 of 1 documents are not in the graph")
+    assert not vectors.exists(), "nothing is made by looking"
+
+    peer.answers["/v1/embeddings"] = (200, {"data": [{"embedding": [1, 0, 0], "index": 0}]})
+    assert (
+        "vectors of 2 dimensions, and these have 3"
+        in lines(refdesk("doctor", "--json"), "collection")[1][1]
+    )
 
 
 def test_folder_that_cannot_be_made(refdesk: Command, peer: Peer, free: int, folder: Path) -> None:

@@ -32,7 +32,7 @@ def doctor(
     json: JsonOption = False,
 ) -> None:
     """
-    Reach engines, upstreams and store, and tell what ails, a line each with the remedy.
+    Reach engines, upstreams, store and collections, and tell what ails, each with the remedy.
 
     Each engine is asked a real question.  Exit status 0, or 3 with problems.
     """
@@ -61,7 +61,7 @@ def doctor(
 
 
 def _examine(config: Config, model: str | None) -> list[Finding]:
-    from refdesk.cli import _checkup, _reach
+    from refdesk.cli import _checkup, _knowledge, _reach
     from refdesk.cli._web import well_engines
 
     store, findings = _checkup.look_at_store(config)
@@ -76,13 +76,18 @@ def _examine(config: Config, model: str | None) -> list[Finding]:
 
             return [await verify(config, model)]
 
-        port, by_engine, (by_upstream, times), by_model = await asyncio.gather(
+        async def looked_up() -> list[Finding]:
+            return [] if store is None else await _knowledge.try_collections(config, store)
+
+        port, by_engine, (by_upstream, times), by_model, by_collection = await asyncio.gather(
             _reach.try_port(config),
             _reach.try_engines(config, engines, store),
             _reach.try_upstreams(config),
             verified(),
+            looked_up(),
         )
-        return [_checkup.look_at_clock(times), port, *by_engine, *by_upstream, *by_model]
+        findings = [_checkup.look_at_clock(times), port, *by_engine, *by_upstream, *by_model]
+        return findings + by_collection
 
     try:
         found += asyncio.run(reach())

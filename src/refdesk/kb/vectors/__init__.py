@@ -9,7 +9,17 @@ from refdesk.kb.vectors._base import (
     Vector,
     Vectors,
     VectorStore,
+    check_dimension,
     fits,
 )
 
-__all__ = ["VECTOR_STORES", "Filters", "Hit", "Vector", "VectorStore", "Vectors", "fits"]
+__all__ = [
+    "VECTOR_STORES",
+    "Filters",
+    "Hit",
+    "Vector",
+    "VectorStore",
+    "Vectors",
+    "check_dimension",
+    "fits",
+]

@@ -270,6 +270,8 @@ class Lance(VectorStore):
         """Return the table of an index, or None where there is none."""
         if (table := self._tables.get(index)) is not None:
             return table
+        if self._database is None and not await asyncio.to_thread(self.folder.exists):
+            return None  # looking makes no folder
         database = await self._open()
         try:
             table = await _again(lambda: database.open_table(safe_name(index)))
