@@ -202,7 +202,7 @@ async def understood(
 ) -> dict[str, Counter[str]]:
     """Ask every question without a model, and compare what comes with the accepted answers."""
     found: dict[str, Counter[str]] = defaultdict(Counter)
-    for name, row in ((name, row) for name in GOLD for row in read(name)):
+    for name, row in ((file, row) for file in GOLD for row in read(file)):
         scope = scopes[row["db_name"]]
         outcome = "refused"
         made = await asked(row["question"], scope, datetime.now(UTC))
