@@ -156,7 +156,7 @@ class OnRay:
         try:
             async with asyncio.timeout(_TASK_S):
                 ref = await asyncio.wrap_future(self._thread.call(task.remote, *args))
-                return await ref
+                return await asyncio.shield(ref)  # a client that is cancelled prints traces
         except ray.exceptions.RayTaskError as exc:
             if isinstance(exc.cause, RefdeskError):
                 raise exc.cause from None
