@@ -11,8 +11,10 @@ from __future__ import annotations
 
 import asyncio
 import json
+import logging
 import re
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final, TypeVar
@@ -58,6 +60,8 @@ _BATCH: Final = 500
 _MAX_TERMS_BYTES: Final = 65_000
 """Milvus takes 65,535."""
 _MAX_LABELS: Final = 4096
+_NO_SUCH_COLLECTION: Final = 100
+"""How Milvus numbers that error."""
 _WORD: Final = re.compile(r"[0-9A-Za-z\u00c0-\u024f]+\Z")
 
 
@@ -93,6 +97,7 @@ class Milvus(VectorStore):
 
     async def create(self, index: str, *, dimension: int, language: str) -> None:
         """Make a collection with its two indexes."""
+        self._known.pop(index, None)  # it may have been dropped since it was looked up
         if (known := await self._look(index)) is not None:
             check_dimension(index, known.dimension, dimension)
             return
@@ -117,10 +122,11 @@ class Milvus(VectorStore):
                 }
                 for place, chunk in enumerate(chunks[start : start + _BATCH])
             ]
-            await self._call(
+            await self._in(
+                index,
                 lambda rows=rows: client.upsert(  # type: ignore[misc]
                     safe_name(index), rows, timeout=self.options.timeout_s
-                )
+                ),
             )
 
     async def delete(self, index: str, revision: str) -> None:
@@ -128,13 +134,15 @@ class Milvus(VectorStore):
         if await self._look(index) is None:
             return
         client = await self._open()
-        await self._call(
-            lambda: client.delete(
-                safe_name(index),
-                filter=f"revision == {_quoted(revision)}",
-                timeout=self.options.timeout_s,
+        with suppress(_Gone):
+            await self._in(
+                index,
+                lambda: client.delete(
+                    safe_name(index),
+                    filter=f"revision == {_quoted(revision)}",
+                    timeout=self.options.timeout_s,
+                ),
             )
-        )
 
     async def search_text(
         self,
@@ -179,21 +187,28 @@ class Milvus(VectorStore):
             rows.close()
             return found
 
-        return await self._call(read)
+        try:
+            return await self._in(index, read)
+        except _Gone:
+            return set()
 
     async def count(self, index: str) -> int:
         """Count the rows."""
         if await self._look(index) is None:
             return 0
         client = await self._open()
-        rows = await self._call(
-            lambda: client.query(
-                safe_name(index),
-                filter="",
-                output_fields=["count(*)"],
-                timeout=self.options.timeout_s,
+        try:
+            rows = await self._in(
+                index,
+                lambda: client.query(
+                    safe_name(index),
+                    filter="",
+                    output_fields=["count(*)"],
+                    timeout=self.options.timeout_s,
+                ),
             )
-        )
+        except _Gone:
+            return 0
         return int(rows[0]["count(*)"])
 
     async def drop(self, index: str) -> None:
@@ -226,7 +241,8 @@ class Milvus(VectorStore):
         if (condition := _condition(filters, only)) is None:
             return []
         client = await self._open()
-        found = await self._call(
+        found = await self._in(
+            index,
             lambda: client.search(
                 safe_name(index),
                 data=[data],
@@ -236,7 +252,7 @@ class Milvus(VectorStore):
                 output_fields=["id"],
                 consistency_level="Strong",
                 timeout=self.options.timeout_s,
-            )
+            ),
         )
         # The embedded Milvus gives BM25 below zero.
         words = field != "vector"
@@ -288,6 +304,8 @@ class Milvus(VectorStore):
             raise ConfigError(
                 "the vector store 'milvus' is not installed: run `pip install 'refdesk[milvus]'`"
             ) from error
+        # It writes whole requests with tracebacks; what failed is told by ourselves.
+        logging.getLogger("pymilvus").setLevel(logging.CRITICAL)
         token = self.options.token
         return pymilvus.MilvusClient(
             self.options.url,
@@ -295,6 +313,17 @@ class Milvus(VectorStore):
             db_name=self.options.database,
             timeout=self.options.timeout_s,
         )
+
+    async def _in(self, index: str, step: Callable[[], T]) -> T:
+        """Do a call in an index that was looked up, maybe long ago; `_Gone` if it is not there."""
+        try:
+            return await self._call(step)
+        except StoreError as error:
+            # Whatever it was, the next call looks at the index anew: it may have to be loaded.
+            self._known.pop(index, None)
+            if getattr(error.__cause__, "code", None) == _NO_SUCH_COLLECTION:
+                raise _Gone(str(unknown_index(index))) from error
+            raise
 
     async def _call(self, step: Callable[[], T]) -> T:
         """Do a call in a thread; what Milvus says of a failure is told, with where it is."""
@@ -310,6 +339,10 @@ class Milvus(VectorStore):
                 f"Milvus at {where} did not do it: {said or type(error).__name__}; see whether "
                 "it is reachable, and its log"
             ) from error
+
+
+class _Gone(StoreError):
+    """An index was dropped, by another process, after it was looked up here."""
 
 
 def _create(client: Any, name: str, dimension: int, language: str) -> None:
