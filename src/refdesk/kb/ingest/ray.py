@@ -156,7 +156,10 @@ class OnRay:
         try:
             async with asyncio.timeout(_TASK_S):
                 ref = await asyncio.wrap_future(self._thread.call(task.remote, *args))
-                return await asyncio.shield(ref)  # a client that is cancelled prints traces
+                # `ray.cancel` ends it: by itself a client prints traces when it is cancelled.
+                waiting = asyncio.ensure_future(ref)
+                waiting.add_done_callback(_heard)
+                return await asyncio.shield(waiting)
         except ray.exceptions.RayTaskError as exc:
             if isinstance(exc.cause, RefdeskError):
                 raise exc.cause from None
@@ -201,6 +204,12 @@ class _Room:
             self._free += size
             async with self._changed:
                 self._changed.notify_all()
+
+
+def _heard(waiting: asyncio.Future[Any]) -> None:
+    """Look at what became of it, of which asyncio tells on standard error otherwise."""
+    if not waiting.cancelled():
+        waiting.exception()
 
 
 def _let_go(made: Future[Cluster]) -> None:
