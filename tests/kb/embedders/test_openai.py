@@ -167,6 +167,18 @@ async def test_tries_again() -> None:
     assert endpoint.pauses == [0.5, 7.0, 2.0]
 
 
+async def test_refused_with_200() -> None:
+    """An endpoint that says 200 and means too often is asked again, and what it says is told."""
+    refusal = answer(body={"base_resp": {"status_code": 1002, "status_msg": "rate limit"}})
+    endpoint = Endpoint(refusal, answer(body={"error": {"message": "overloaded"}}))
+    assert (await endpoint.embedder().query("x")).shape == (3,)
+    assert endpoint.pauses == [0.5, 1.0]
+    endpoint = Endpoint(always=lambda _: refusal)
+    with pytest.raises(EmbedderError, match="without vectors: rate limit"):
+        await endpoint.embedder().query("x")
+    assert len(endpoint.requests) == 4
+
+
 @pytest.mark.parametrize(
     ("given", "said", "calls"),
     [
@@ -201,6 +213,7 @@ async def test_gives_up(given: Answer, said: str, calls: int) -> None:
         ({"data": [{"embedding": [1.0]}, {"embedding": [1.0]}]}, "2 vectors for 1 texts"),
         ({"data": [{"embedding": []}]}, "0 dimensions"),
         ({"data": [{"embedding": [0.0, 0.0]}]}, "no direction"),
+        ({"data": [{"embedding": [1e39, 0.0]}]}, "no direction"),
         ({"data": [{"embedding": [1.0, 2.0], "index": 5}]}, "wrong numbers"),
         ({"data": [{"embedding": "AACAPw=="}]}, "without vectors"),
         ("not json", "without vectors"),

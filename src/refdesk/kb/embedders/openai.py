@@ -164,7 +164,8 @@ class OpenAi(Embedder):
                 if last or error.outcome not in _PASSES:
                     raise EmbedderError(f"{self._who} could not be asked: {error}") from error
             else:
-                if last or response.status not in _TRY_AGAIN:
+                passes = response.status in _TRY_AGAIN or _is_refusal(response)
+                if last or not passes:
                     return response
                 pause = min(_LONGEST_PAUSE_S, _retry_after(response) or pause)
             await self.sleep(pause)
@@ -193,7 +194,8 @@ class OpenAi(Embedder):
                 f"and {expected} were expected: configure the model the collection was made with, "
                 "or run `refdesk kb reindex`"
             )
-        vectors = np.array([row.embedding for row in rows], dtype=np.float32)
+        with np.errstate(over="ignore"):
+            vectors = np.array([row.embedding for row in rows], dtype=np.float32)
         if not np.isfinite(vectors).all() or not np.abs(vectors).max(axis=1).all():
             raise EmbedderError(f"{self._who} gave vectors that have no direction")
         self._dimension = expected
@@ -223,14 +225,27 @@ class OpenAi(Embedder):
             told = msgspec.json.decode(body)
         except (msgspec.DecodeError, UnicodeDecodeError):
             return ""
-        error = told.get("error", told.get("message")) if isinstance(told, Mapping) else None
+        if not isinstance(told, Mapping):
+            return ""
+        error = told.get("error") or told.get("message") or told.get("base_resp")
         if isinstance(error, Mapping):
-            error = error.get("message")
+            error = error.get("message") or error.get("status_msg")
         if not isinstance(error, str) or not error:
             return ""
         if key := self._key():
             error = error.replace(key, "…")
         return f": {' '.join(error.split())[:_SHOWN]}"
+
+
+def _is_refusal(response: HttpResponse) -> bool:
+    """Whether an answer is a refusal that says 200, as some write that they are asked too often."""
+    if response.status != 200:
+        return False
+    try:
+        told = msgspec.json.decode(response.body)
+    except (msgspec.DecodeError, UnicodeDecodeError):
+        return False
+    return isinstance(told, Mapping) and not told.get("data")
 
 
 def _retry_after(response: HttpResponse) -> float | None:
