@@ -11,6 +11,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Mapping
 from dataclasses import dataclass
+from itertools import groupby
 from typing import Final
 
 from refdesk.kb.fusion import can_read, fuse
@@ -147,10 +148,10 @@ def _scored(
 
 
 def _once(passages: list[Passage]) -> list[Passage]:
-    """Return passages without those that say what a better one says word for word."""
+    """Return passages without those that say what a better one says; a word repeated says once."""
     said: dict[tuple[str, ...], Passage] = {}
     for each in passages:
-        said.setdefault(tuple(each.text().split()), each)
+        said.setdefault(tuple(word for word, _ in groupby(each.text().split())), each)
     return list(said.values())
 
 
