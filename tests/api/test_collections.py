@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import asyncio
+import re
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any
-from urllib.parse import quote
+from urllib.parse import quote, urlsplit
 
 import httpx2
 import lancedb  # noqa: F401 - loaded here, where no client waits for it
 import onnxruntime  # noqa: F401
 import pytest
 
-from desk import Desk, OpenDesk, answers, asks, whole
+from desk import PATHS, Desk, OpenDesk, answers, asks, sse, stream, whole
 from refdesk.errors import StoreError
 
 BASE = "/api/v1/collections"
@@ -163,6 +164,26 @@ async def test_engine_of_a_model(started: OpenDesk, wire: str) -> None:
         reference = await desk.client.get(f"/v1/references/{answer.headers['x-request-id']}/1")
         assert reference.json()["type"] == "kb"
         assert "30 days" in reference.json()["opened"]["passage"]
+
+
+@pytest.mark.parametrize("wire", ["messages", "chat", "responses"])
+async def test_streamed_engine_of_a_model(started: OpenDesk, wire: str) -> None:
+    """A streamed answer cites passages by an address that opens them, too."""
+    models = {"m": {"upstream": "up", "search": {"enabled": "on", "engine": "kb:handbook"}}}
+    async with started(models=models) as desk:
+        await filled(desk)
+        said = "They claim within 30 days [1]; nobody knows more [9]."
+        desk.upstream.will(sse(b"".join(stream(wire, said)), cut=7))
+        question = asks(wire, "When do employees claim expenses?", stream=True)
+        answer = await desk.post(PATHS[wire], question)
+        assert answer.status_code == 200
+        (sent,) = desk.upstream.seen
+        assert "within 30 days" in sent.body.decode()
+        cited = set(re.findall(r"http[^\s\"\\)]+/passages/[^\s\"\\)]+", answer.text))
+        reference = await desk.client.get(f"/v1/references/{answer.headers['x-request-id']}/1")
+        chunk_id = reference.json()["opened"]["chunk_id"]
+        assert f"{BASE}/handbook/passages/{chunk_id}" in {urlsplit(url).path for url in cited}
+        assert desk.engine.queries == []
 
 
 async def test_engine_made_later(started: OpenDesk) -> None:
