@@ -22,11 +22,12 @@ import structlog
 import uvicorn
 import uvloop
 
-from refdesk.application import Application, open_store
+from refdesk.application import Application
 from refdesk.config import Loaded
 from refdesk.errors import ConfigError, RefdeskError
 from refdesk.gateway.protocol import GuardedProtocol as GuardedProtocol  # offered here as well
 from refdesk.store import lock_server
+from refdesk.store.opening import open_store
 
 KEEP_ALIVE_S: Final = 75
 _COLLECT_AFTER: Final = 10_000

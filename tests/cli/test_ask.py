@@ -12,9 +12,9 @@ import pytest
 
 from commands import Command, Peer
 from desk import PATHS, stream
-from refdesk.application import open_store
 from refdesk.config import load
 from refdesk.demo import choose, local_model
+from refdesk.store.opening import open_store
 
 QUESTION = "When was Python 3.14 released?"
 ANSWER = "On 7 October 2025 [ref_001]. As ever [ref_099]."

@@ -15,12 +15,12 @@ import pytest
 
 from commands import Command, Peer, Ran
 from commands import found as results
-from refdesk.application import open_store
 from refdesk.cli._checkup import look_at_clock
 from refdesk.cli._reach import model_ids
 from refdesk.cli._verify import search_item
 from refdesk.config import load
 from refdesk.store import RequestRecord
+from refdesk.store.opening import open_store
 
 KEY = "sk-SECRET-0123456789-tail"
 OFFLINE = "engines: {pages: {type: offline}}\n"

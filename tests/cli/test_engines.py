@@ -8,11 +8,11 @@ from pathlib import Path
 import pytest
 
 from commands import Command, Peer, found
-from refdesk.application import open_store
 from refdesk.cli.engines import REMEDIES, remedy, results_of, told
 from refdesk.config import load
 from refdesk.errors import REASON_OF
 from refdesk.store import LedgerEntry, RequestRecord, Usage
+from refdesk.store.opening import open_store
 from refdesk.types import Attempt
 
 YAML = """\

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from commands import Command
-from refdesk.application import open_store
 from refdesk.config import load
 from refdesk.store import LedgerEntry, Usage
+from refdesk.store.opening import open_store
 
 
 def test_create(refdesk: Command, folder: Path) -> None:

@@ -18,11 +18,11 @@ import pytest
 from sqlalchemy import create_engine, make_url, text
 
 from commands import Command
-from refdesk.application import open_store
 from refdesk.cli.logs import POLL_S, requests
 from refdesk.config import Config, load
 from refdesk.errors import StoreError
 from refdesk.store import RequestRecord, Store
+from refdesk.store.opening import open_store
 from refdesk.types import Attempt
 
 NOON = datetime(2026, 11, 30, 12, 0, tzinfo=UTC)

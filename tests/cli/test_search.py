@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from commands import Command, Peer, found
-from refdesk.application import open_store
 from refdesk.config import load
+from refdesk.store.opening import open_store
 
 OFFLINE = "engines: {pages: {type: offline}}\n"
 QUESTION = "when was Python 3.14 released"

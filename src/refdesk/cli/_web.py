@@ -56,9 +56,10 @@ async def web_search(
         store: Where to count; daily limits hold only with it.
         at_once: How many searches there may be at once, at the least.
     """
-    from refdesk.application import search_settings, usage_of
     from refdesk.fetch import Fetcher
+    from refdesk.records import usage_of
     from refdesk.store import LedgerEntry
+    from refdesk.web.building import search_settings
     from refdesk.web.cache import Cache
     from refdesk.web.handler import Found, WebSearch, found_bytes
     from refdesk.web.health import Health

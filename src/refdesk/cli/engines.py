@@ -144,9 +144,9 @@ def results_of(attempt: Attempt) -> int:
 
 def listed(config: Config) -> list[dict[str, Any]]:
     """Return every engine as `list` shows it, in the order of the configuration."""
-    from refdesk.application import price_per_1000
     from refdesk.cli._store import store_if_well
     from refdesk.cli._web import well_engines
+    from refdesk.records import price_per_1000
 
     engines, faults = well_engines(config)
     chosen = _chosen(config, engines)

@@ -9,14 +9,14 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Final
 
 import structlog
 
 from refdesk.api.search import SearchApi
+from refdesk.application.records import GatewayRecords, log_requests
 from refdesk.config import Config
 from refdesk.database_engine import DatabaseEngines, DatabaseSearches
 from refdesk.errors import StoreError
@@ -24,8 +24,8 @@ from refdesk.fetch import Fetcher
 from refdesk.gateway.app import WIRES, Gateway, Login, Settings
 from refdesk.gateway.auth import KeyLogin
 from refdesk.gateway.client import Receive, Scope, Send
-from refdesk.gateway.driver import CHARGED_KEY, Driver, FoundSearch
-from refdesk.gateway.log import Entry, RequestLog
+from refdesk.gateway.driver import CHARGED_KEY, Driver
+from refdesk.gateway.log import RequestLog
 from refdesk.gateway.metrics import Metrics
 from refdesk.gateway.root import Mount, Root
 from refdesk.gateway.targets import build_targets
@@ -33,30 +33,16 @@ from refdesk.kb.opening import KnowledgeBase, KnowledgeSearch
 from refdesk.kb.resuming import take_over
 from refdesk.mcp_client import McpServers
 from refdesk.mcp_server import McpFace
-from refdesk.records import ReferenceBook, StoreRecorder
-from refdesk.records import price_per_1000 as price_per_1000  # offered here, beside the rest
-from refdesk.records import usage_of as usage_of
+from refdesk.records import ReferenceBook, StoreRecorder, usage_of
 from refdesk.search import Searcher, WebHandler
 from refdesk.search.aimed import AimedSearch
 from refdesk.search.delegate import Delegates
 from refdesk.search.entities import extractors
-from refdesk.search.references import reference_of
-from refdesk.store import (
-    KeyRing,
-    LedgerEntry,
-    RequestRecord,
-    SearchItem,
-    SearchRecord,
-    Store,
-    Usage,
-)
-from refdesk.store.opening import open_store as open_store  # offered here, beside the rest
-from refdesk.types import Attempt, ResultItem, WebAnswer
+from refdesk.store import KeyRing, LedgerEntry, Store
+from refdesk.types import Attempt
 from refdesk.upstream import UpstreamClient
 from refdesk.uses import SearchUses
-from refdesk.web.building import build_engines as build_engines  # offered here, beside the rest
-from refdesk.web.building import library_section
-from refdesk.web.building import search_settings as search_settings
+from refdesk.web.building import build_engines, library_section, search_settings
 from refdesk.web.cache import Cache
 from refdesk.web.engines import BaseEngine
 from refdesk.web.handler import Found, WebSearch, found_bytes
@@ -116,7 +102,7 @@ class Application:
     port: int | None = None
     """The port that the server got, where the configuration leaves it open (0)."""
     _prices: _Prices
-    _records: _Records
+    _records: GatewayRecords
     _tasks: list[asyncio.Task[None]]
 
     @classmethod
@@ -141,7 +127,7 @@ class Application:
             settings=settings,
             on_call=lambda attempt: _count(store, prices, attempt),
         )
-        records = _Records(store, config)
+        records = GatewayRecords(store, config)
         mcp_servers = McpServers(config.mcp_servers)
         delegates = Delegates(mcp=mcp_servers)
         kb = KnowledgeBase(config, store, extractors=extractors(delegates))
@@ -181,7 +167,7 @@ class Application:
         )
         references = ReferenceBook(store)
         metrics = Metrics()
-        log = RequestLog(metrics.take, records.take, _log_requests)
+        log = RequestLog(metrics.take, records.take, log_requests)
         upstream = UpstreamClient(trust_env=False)
         gateway = Gateway(
             targets=build_targets(config, WIRES),
@@ -413,147 +399,3 @@ class _Host:
     def spent(self, key_id: str | None) -> str:
         application = self._application()
         return _spent(application.store, application.keys, key_id)
-
-
-class _Records:
-    """Between the gateway and the store: searches kept and found, finished requests written."""
-
-    def __init__(self, store: Store, config: Config) -> None:
-        self._store = store
-        self.config = config
-
-    def keep(self, found: FoundSearch) -> None:
-        answer = found.answer
-        if answer.cached:
-            self._store.writer.offer(
-                LedgerEntry(engine=answer.engine, usage=Usage(cache_hits=1), key_id=found.key_id)
-            )
-        self._store.writer.offer(
-            SearchRecord(
-                id=found.id,
-                request_id=found.request_id,
-                time=datetime.now(UTC),
-                key_id=found.key_id,
-                query=found.query if self.config.privacy.store_queries else None,
-                engine=answer.engine,
-                items=tuple(
-                    SearchItem(
-                        title=item.title,
-                        url=item.url,
-                        snippet=item.content,
-                        published=item.published,
-                        meta=reference_of(item).meta if item.type == "kb" else None,
-                    )
-                    for item in answer.items
-                ),
-                answer=answer.answer,
-                conversation=found.conversation or None,
-                duration_ms=_ms(found.duration_s),
-                error=found.error or None,
-            )
-        )
-
-    async def by_id(self, ids: Sequence[str]) -> list[FoundSearch]:
-        try:
-            records = await self._store.run(self._store.searches.get, ids)
-        except StoreError as exc:
-            _log.warning("earlier searches could not be looked up", error=str(exc))
-            return []
-        return [_found(record) for record in records.values()]
-
-    async def by_conversation(self, conversation: str, key_id: str | None) -> FoundSearch | None:
-        try:
-            record = await self._store.run(
-                self._store.searches.by_conversation, conversation, key_id
-            )
-        except StoreError as exc:
-            _log.warning("an earlier search could not be looked up", error=str(exc))
-            return None
-        return _found(record) if record else None
-
-    def take(self, entries: Sequence[Entry]) -> None:
-        keep = self.config.privacy.store_queries
-        records = [_request_record(entry, keep) for entry in entries if not entry.incognito]
-        self._store.writer.offer_all(records)
-
-
-def _found(record: SearchRecord) -> FoundSearch:
-    items = tuple(
-        ResultItem(
-            title=item.title,
-            url=item.url,
-            content=item.snippet,
-            published=item.published,
-            type="web" if item.meta is None else "kb",
-        )
-        for item in record.items
-    )
-    return FoundSearch(
-        id=record.id,
-        request_id=record.request_id,
-        key_id=record.key_id,
-        query=record.query or "",
-        conversation=record.conversation or "",
-        answer=WebAnswer(items=items, answer=record.answer, engine=record.engine or ""),
-    )
-
-
-def _request_record(entry: Entry, store_queries: bool) -> RequestRecord:
-    outcome = entry.outcome
-    answer = outcome.answer
-    return RequestRecord(
-        id=entry.request_id,
-        time=entry.time,
-        wire=entry.wire,
-        stream=entry.stream,
-        client_request_id=entry.client_request_id,
-        key_id=entry.key_id,
-        model=entry.model[:200],
-        upstream=entry.upstream,
-        status=entry.status,
-        route=entry.route,
-        route_reason=outcome.rule or entry.route_why,
-        route_source=entry.route_layer,
-        search_header=outcome.header(),
-        reason=outcome.reason,
-        query=outcome.query if store_queries else None,
-        engine=answer.engine if answer else None,
-        results=len(answer.items) if answer else 0,
-        cached=answer.cached if answer else False,
-        notices=tuple(outcome.notices) + ((outcome.detail,) if outcome.detail else ()),
-        attempts=outcome.attempts,
-        queue_ms=_ms(entry.queue_s),
-        search_ms=_ms(entry.search_s),
-        first_byte_ms=_ms(entry.upstream_s),
-        total_ms=_ms(entry.total_s),
-        injected_chars=outcome.injected_chars,
-        client_disconnected=entry.end == "client_disconnected",
-        upstream_cut=entry.end == "upstream_cut",
-        error=entry.error or None,
-    )
-
-
-def _ms(seconds: float) -> float | None:
-    return round(seconds * 1000, 2) if seconds else None
-
-
-def _log_requests(entries: Sequence[Entry]) -> None:
-    # What went well stands in the store; a line for each would cost more than passing it on.
-    for entry in entries:
-        outcome = entry.outcome
-        if not (entry.error or entry.end or entry.status >= 400 or outcome.kind == "degraded"):
-            continue
-        _log.info(
-            "request",
-            request_id=entry.request_id,
-            wire=entry.wire,
-            model=entry.model[:100],
-            upstream=entry.upstream,
-            status=entry.status,
-            search=outcome.header(),
-            end=entry.end or None,
-            error=entry.error[:300] or None,
-            ms=_ms(entry.total_s),
-            search_ms=_ms(entry.search_s),
-            notices=len(outcome.notices),
-        )
