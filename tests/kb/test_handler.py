@@ -267,6 +267,39 @@ async def test_embedder_down(desk: Desk) -> None:
     assert "by words alone: the embedder at 127.0.0.1" in result.notices[0]
 
 
+async def test_embedder_rests(desk: Desk) -> None:
+    """An endpoint that failed is left alone for half a minute, and then asked again."""
+    now = 100.0
+    down = True
+
+    class Shaky(WordEmbedder):
+        async def query(self, text: str) -> Vector:
+            vector = await super().query(text)
+            if down:
+                raise EmbedderError("the embedder at 127.0.0.1 could not be asked")
+            return vector
+
+    desk.embedder = Shaky()
+    desk.handler = KnowledgeHandler(
+        desk.shelf,  # type: ignore[arg-type]
+        desk.index,
+        lambda collection: desk.embedder,
+        clock=lambda: now,
+    )
+    await desk.put("docs", a_chunk("cats sleep", "c1"))
+    await desk.ask("cats")
+    down = False
+    now += 29.5
+    result = await desk.ask("cats")
+    assert ids(result) == ["c1"]
+    assert "words (1) failed, and is asked again in 1 s" in result.notices[0]
+    assert desk.embedder.asked == ["cats"]
+    now += 1
+    result = await desk.ask("cats")
+    assert result.notices == ()
+    assert set(result.items[0].scores) == {"text", "vector"}
+
+
 async def test_slow_embedder(desk: Desk) -> None:
     """An endpoint that does not answer costs a question its nearness, and no more time."""
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import math
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
@@ -33,6 +34,8 @@ EmbedderFor = Callable[[Collection], Embedder]
 
 _LIMIT: Final = 10
 _VECTOR_S: Final = 5.0
+_REST_S: Final = 30.0
+"""So long an endpoint that failed is not asked again: each question would wait for it."""
 """So long a question waits for its vector, where another machine makes it."""
 
 _log = logging.getLogger(__name__)
@@ -69,7 +72,8 @@ class KnowledgeHandler:
         embedder_for: The embedder of a collection; asked once for each search and collection.
         graph: Entities and what links them; None where there is no graph.
         vector_s: How long a question waits for its vector, in seconds, where another machine makes
-            it; then words alone are compared.
+            it; then words alone are compared, for half a minute without asking it again.
+        clock: A monotonic clock, in seconds.
     """
 
     type: SearchType = "kb"
@@ -82,11 +86,14 @@ class KnowledgeHandler:
         *,
         graph: Graph | None = None,
         vector_s: float = _VECTOR_S,
+        clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._store = store
         self._embedder_for = embedder_for
         self._graph = graph
         self._vector_s = vector_s
+        self._clock = clock
+        self._resting: dict[str, float] = {}
         self._retriever = Retriever(store, index)
 
     async def search(self, request: SearchRequest, *, context: Asker) -> SearchResult:
@@ -212,6 +219,10 @@ class KnowledgeHandler:
         """Return the question's vector, or None and, if that is a fault, why words alone count."""
         if not can_rank(query, collection.language, embedder.languages):
             return None, ()
+        rest = self._resting.get(embedder.identity, 0.0) - self._clock()
+        if rest > 0 and embedder.identity not in vectors:
+            why = f"{embedder.identity} failed, and is asked again in {math.ceil(rest)} s"
+            return None, (f"collection {collection.name!r} was searched by words alone: {why}",)
         try:
             async with asyncio.timeout(None if embedder.computes else self._vector_s):
                 vector = await _vector(query, embedder, vectors)
@@ -222,6 +233,8 @@ class KnowledgeHandler:
         else:
             nearness = Nearness(vector=vector, floor=embedder.floor, languages=embedder.languages)
             return nearness, ()
+        if not embedder.computes:
+            self._resting[embedder.identity] = self._clock() + _REST_S
         # An endpoint may repeat the question in what it says: that is for whoever asked.
         _log.warning("%s made no vector of a question: words alone count", embedder.identity)
         return None, (f"collection {collection.name!r} was searched by words alone: {why}",)

@@ -277,7 +277,7 @@ async def test_lost_index(desk: Any) -> None:
     await knowledge.add("docs", [first])
     texts = desk.index.texts()
     desk.index.chunks.clear()
-    with pytest.raises(StoreError, match="nothing of the 1 documents of 'docs'.*kb reindex docs"):
+    with pytest.raises(StoreError, match=r"nothing of the 1 documents of 'docs'.*kb reindex docs"):
         await desk.knowledge().add("docs", [desk.paper("b.md", "More.")])
     await knowledge.reindex("docs")
     assert desk.index.texts() == texts

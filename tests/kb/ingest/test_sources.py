@@ -122,3 +122,13 @@ async def test_no_page(web: Web, why: str) -> None:
     """Redirects without end or aim, and errors, are no page."""
     with pytest.raises(EngineError, match=why):
         await fetched(web, "http://example.org/a")  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("url", ["https://ann:s3cret@example.org/a@b", "http://token@example.org"])
+def test_address_with_a_password(url: str) -> None:
+    """It is refused, with the remedy, and what must not be shown is in no message."""
+    (found,) = sources_of([url])
+    assert isinstance(found, Skipped)
+    assert found.failed
+    assert found.key in ("https://example.org/a@b", "http://example.org")
+    assert "saved and added as a file" in found.reason

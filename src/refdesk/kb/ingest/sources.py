@@ -76,13 +76,23 @@ def sources_of(given: Iterable[str | Path]) -> Iterator[Source | Skipped]:
     seen: set[str] = set()
     for one in given:
         if isinstance(one, str) and is_url(one):
-            found: Iterable[Source | Skipped] = [Source(key=one[:_MAX_KEY_CHARS], kind="url")]
+            found: Iterable[Source | Skipped] = [_page(one)]
         else:
             found = _named(Path(one))
         for each in found:
             if each.key not in seen:
                 seen.add(each.key)
                 yield each
+
+
+def _page(url: str) -> Source | Skipped:
+    userinfo, at, _ = url.partition("://")[2].partition("/")[0].rpartition("@")
+    if at:
+        # It would stand in the store, in reports and in answers: neither kept nor repeated.
+        plain = url.replace(f"{userinfo}@", "", 1)
+        why = "its address holds a user name or password; a page that wants one is to be saved"
+        return Skipped(key=plain[:_MAX_KEY_CHARS], reason=f"{why} and added as a file", failed=True)
+    return Source(key=url[:_MAX_KEY_CHARS], kind="url")
 
 
 def _named(path: Path) -> Iterator[Source | Skipped]:
