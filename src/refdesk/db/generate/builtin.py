@@ -120,6 +120,8 @@ def _made(plan: Plan, text: str, question: str, limit: int) -> Generated:
     asks_who = first is not None and first.text.lower() in {"who", "谁"}
     if asks_who and plan.aggregates and not plan.keys:
         return Generated(refused=f"{text!r} asks who, and only a figure was understood")
+    if asks_who and light:
+        return Generated(refused=not_understood(text, light, models))  # who did what
     if plan.havings and not plan.keys:
         return Generated(refused=f"{text!r} limits groups, and nothing says what is grouped by")
     if twice := count_once(plan):

@@ -191,7 +191,8 @@ def read_without(plan: Plan) -> None:
             target = plan.items.after(target)
         model = plan.model(target)
         place = plan.place(target)
-        if model is None and place is not None and place[0].id != plan.subject.id:
+        done = place is not None and place[0].id != plan.subject.id and place[1].kind in DATES
+        if model is None and place is not None and done:
             model = place[0]  # "never been ordered": there is no order
         if target is None or model is None or model.id == plan.subject.id or target.values:
             continue

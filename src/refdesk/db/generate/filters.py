@@ -64,8 +64,8 @@ def _missing(plan: Plan) -> None:
         if item.concept == "empty" and (said is None or said.used or not said.columns):
             said = plan.items.after(item)
         place = plan.place(said)
-        if said is None or said.used or place is None:
-            continue
+        if said is None or said.used or place is None or plan.unspoken(place):
+            continue  # "members with no fine": in any of their loans, or in none
         if item.concept == "not" and (_is_stock(place[1]) or is_number_of(place[1])):
             plan.compare(said, place, "=", 0)
         elif item.concept == "not" and is_amount(place[1]):
@@ -85,8 +85,6 @@ def _there(plan: Plan) -> None:
     """ "Which flights have a meal": what is asked for has a value there."""
     first = next(iter(plan.items), None)
     asked = first is not None and first.text.lower() in {"which", "who", "how many"}
-    if not asked and not plan.parts:
-        return
     for item in plan.items:
         place = plan.place(item)
         if item.used or place is None or item.values or place[1].kind == "boolean":
@@ -94,15 +92,20 @@ def _there(plan: Plan) -> None:
         if item.models and not better_column(item):
             continue
         link = plan.items.before(item, skip=False)
-        while link is not None and link.text.lower() in {"a", "an", "any"}:
+        one = link is not None and link.text.lower() in {"a", "an", "any"}
+        if link is not None and one:
             link = plan.items.before(link, skip=False)
         said = link.text.lower().split()[-1] if link is not None else ""
         done = place[1].kind in {"date", "datetime"} and item.text.lower().endswith("ed")
-        if done and said in {"been", "were", "was", "are", "is"}:
-            plan.compare(item, place, "is", "not null")  # "have been terminated"
+        if done and said in {"been", "were", "was", "are", "is", "who", "that"}:
+            plan.compare(item, place, "is", "not null")  # "have been terminated", "who died"
             continue
-        if said not in {"with", "have", "has", "having"}:
+        if said not in {"with", "have", "has", "having", "有"}:
             continue
+        if not (asked or plan.parts or one or place[1].nullable):
+            continue
+        if not one and (more := plan.items.after(item, skip=False)) and more.concept == "and":
+            continue  # "with rating and salary": what is to be shown
         if is_number_of(place[1]):
             plan.compare(item, place, ">", 0)
             continue

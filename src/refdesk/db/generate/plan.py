@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
-from refdesk.db.dsl import Call, Comparison, Condition, Constant, Expression, Field, Star
+from refdesk.db.dsl import Call, Comparison, Condition, Constant, Expression, Field, Group, Star
 from refdesk.db.dsl.types import Op, Scalar
 from refdesk.db.generate.items import Item, Items
 from refdesk.db.generate.joins import Joins
@@ -135,6 +135,23 @@ class Plan:
         if model.id != self.subject.id:
             self.join(model)
         return self.aggregate("COUNT", model, Star())
+
+    def unspoken(self, place: Place) -> bool:
+        """Whether a column is of many rows of a table that the question does not speak of."""
+        spoken = place[0] in self.joins or place[0].id in {each.id for each in self.joins.mentions}
+        return not spoken and any(step.many for step in self.joins.way(place[0]) or ())
+
+    def limited(self, model: Model) -> bool:
+        """Whether a condition is on a model's own columns."""
+        return any(
+            getattr(getattr(each, "left", None), "source", None) == f"${model.id}"
+            for condition, _ in self.wheres
+            for each in (condition.wheres if isinstance(condition, Group) else (condition,))
+        )
+
+    def only_with_any(self, model: Model) -> None:
+        """Tell that rows without anything to count are left out, though they have the fewest."""
+        self.notices.append(f"only rows of {model.id!r} that have any are counted")
 
     def compare(self, item: Item, place: Place, op: Op, right: Scalar) -> None:
         """Add a condition, and mark its item as used."""

@@ -52,6 +52,10 @@ def read_having(plan: Plan, item: Item) -> None:
         )
     )
     item.used = target.used = True
+    if amount.op in {"<", "<="} and owner is not None:
+        plan.outer = owner.id == plan.subject.id  # fewer than two may be none
+        if not plan.outer or plan.limited(model):
+            plan.only_with_any(owner)
 
 
 def _names_of(plan: Plan, item: Item) -> bool:
@@ -105,7 +109,7 @@ def read_columns(plan: Plan) -> None:
             continue  # "in total" is no column
         if item.used or place is None or (item.models and not _rather_column(plan, item, place)):
             continue
-        if _told_apart(plan, item):
+        if _told_apart(plan, item) or plan.unspoken(place):
             continue
         if plan.aggregates or plan.keys:
             item.used = _grouped_too(plan, item, place)
@@ -117,12 +121,15 @@ def read_columns(plan: Plan) -> None:
         following = plan.items.after(item)
         if item.text.lower() == "both" and following is not None and not following.values:
             item.used = plan.place(following) is not None
+    if plan.keys and not (plan.aggregates or plan.shown or plan.figures or plan.havings):
+        plan.count(plan.subject)  # "visits per month" are counted
     _name_rows(plan)
     for item in plan.items:
         if item.used or item.concept != "distinct" or plan.aggregates or not plan.shown:
             continue
         item.used = plan.distinct = True
-    if plan.shown and not plan.orders and not any(item.models for item in plan.items):
+    amounts = any(is_amount(column) for _, column in plan.shown)
+    if plan.shown and not plan.orders and not amounts and not any(x.models for x in plan.items):
         plan.distinct = True
     for item in plan.items:
         if item.used or not item.top or plan.limit is not None or plan.aggregates:

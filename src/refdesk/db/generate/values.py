@@ -84,11 +84,11 @@ def _chosen(plan: Plan, item: Item) -> Value | None:
     if len({(each.model.id, each.column.name) for each in chosen}) > 1:
         named = {n.model.id for other in plan.items for n in other.models}
         chosen = [each for each in chosen if each.model.id in named] or chosen
-        others = ", ".join(dict.fromkeys(each.column.name for each in chosen[1:]))
-        plan.notices.append(
-            f"{item.text!r} was taken for a value of {chosen[0].column.name!r}; "
-            f"it is one of {others} too"
-        )
+        if others := {f"{each.model.id}.{each.column.name}": None for each in chosen[1:]}:
+            plan.notices.append(
+                f"{item.text!r} was taken for a value of {chosen[0].column.name!r}; "
+                f"it is one of {', '.join(others)} too"
+            )
     if not chosen:
         return None
     beside = plan.items.before(item, skip=False)
