@@ -53,6 +53,8 @@ def read_amounts(plan: Plan) -> None:
             place = plan.place(beside)
             if beside is None or beside.used or place is None or place[1].kind not in _NUMBERS:
                 continue
+            if plan.unspoken(place):
+                continue
             if item.amount.op is None and beside is before and _verbless(plan, beside, item):
                 continue
             _compare_amount(plan, item, place, item.amount)

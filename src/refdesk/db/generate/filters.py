@@ -89,6 +89,8 @@ def _there(plan: Plan) -> None:
         place = plan.place(item)
         if item.used or place is None or item.values or place[1].kind == "boolean":
             continue
+        if plan.unspoken(place):
+            continue
         if item.models and not better_column(item):
             continue
         link = plan.items.before(item, skip=False)

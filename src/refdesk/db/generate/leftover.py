@@ -48,7 +48,9 @@ def weigh(plan: Plan, left: list[Item]) -> tuple[list[Item], list[Item]]:
     serious, light = [], []
     for item in left:
         if item.concept in _HARMLESS:
-            if item.concept == "or":
+            before = plan.items.before(item, skip=False)
+            of_thing = item.concept == "by" and before is not None and bool(before.models)
+            if item.concept == "or" or of_thing:  # "members by loans"; "written by" only ties
                 serious.append(item)
             elif item.concept == "distinct":
                 light.append(item)

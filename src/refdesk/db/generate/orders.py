@@ -32,7 +32,8 @@ def read_by(plan: Plan, item: Item) -> None:
     )
     before = plan.items.before(item)
     if before is not None and before.models and target.models and not _has_aggregate(plan):
-        item.used = True  # "orders by customers": who made them
+        # "Orders by customers" says who made them; "customers by orders" would be a number.
+        item.used = not any(step.many for step in plan.joins.way(target.models[0].model) or ())
         return
     top = top_of(plan)
     ranked = top is not None and not _between_sentences(plan, top, item)
@@ -158,6 +159,8 @@ def _descending(plan: Plan, item: Item) -> bool:
     for each in plan.items:
         if each.used or not plan.items.precedes(item, each):
             continue
+        if each.concept == "then":
+            break  # what follows is the direction of the next
         if each.concept in {"desc", "asc"}:
             descending, each.used = each.concept == "desc", True
             break
