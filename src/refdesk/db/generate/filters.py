@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from refdesk.db.dsl import Comparison, Constant, Group
 from refdesk.db.generate.amounts import read_amounts
-from refdesk.db.generate.compared import read_weekdays, read_within, read_without
+from refdesk.db.generate.compared import read_weekdays, read_without
 from refdesk.db.generate.contained import read_contained
 from refdesk.db.generate.dated import read_times
 from refdesk.db.generate.groups import better_column
@@ -18,7 +18,6 @@ from refdesk.db.schema import Column
 def read_filters(plan: Plan) -> None:
     """Make conditions of what limits the rows."""
     read_contained(plan)
-    read_within(plan)
     read_weekdays(plan)
     read_without(plan)
     read_values(plan)

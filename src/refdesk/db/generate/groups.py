@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Final
 
 from refdesk.db.dsl import Call, Constant, Field
-from refdesk.db.dsl.types import Expression
 from refdesk.db.generate.items import Item
 from refdesk.db.generate.plan import Place, Plan
 from refdesk.db.generate.subject import date_column, name_column
@@ -238,11 +237,6 @@ def group_entity(plan: Plan, entity: Item) -> bool:
     return grouped
 
 
-def key_values(plan: Plan) -> list[Expression]:
-    """Return what is grouped by."""
-    return [key for key, _ in plan.keys]
-
-
 def read_asked(plan: Plan) -> None:
     """ "Which users … and how many reviews have they": a figure for each of what is asked for."""
     if plan.keys or not plan.aggregates:
@@ -260,18 +254,3 @@ def read_asked(plan: Plan) -> None:
         return
     if first.models and plan.model(first) is not None and not first.values:
         group_entity(plan, first)
-
-
-def drop_own_group(plan: Plan) -> None:
-    """ "The average number of reviews per shop", which each shop tells: over all of them."""
-    per = next((each for each in plan.items if each.concept == "group"), None)
-    own = [model for model in plan.entities if model in plan.counted]
-    if per is None or per.text.lower() != "per" or len(plan.entities) != 1 or not own:
-        return
-    averages = all(getattr(value, "name", "") == "AVG" for value, _ in plan.aggregates)
-    if averages and len(plan.counted) == len([m for m in plan.counted if m == own[0]]):
-        keys = {f"${own[0].id}"}
-        plan.keys[:] = [
-            (key, alias) for key, alias in plan.keys if getattr(key, "source", None) not in keys
-        ]
-        plan.entities.clear()

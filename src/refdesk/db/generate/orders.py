@@ -238,10 +238,7 @@ def _ordered_by_rank(plan: Plan, direction: Item) -> bool:
     """ "From highest to lowest": by what follows, else the last figure, else as ordered anyway."""
     following = plan.items.after(direction)
     value: Expression | None = None
-    if direction.text.lower().startswith(_ALPHABETICAL):
-        column = name_column(plan.subject)
-        value = plan.field(plan.subject, column) if column is not None else None
-    elif following is not None and not following.used:
+    if following is not None and not following.used:
         value = order_value(plan, following)
     if value is None and plan.aggregates:
         value = Field(name=plan.aggregates[-1][1])
@@ -249,8 +246,6 @@ def _ordered_by_rank(plan: Plan, direction: Item) -> bool:
         direction.used = True
         plan.orders[0] = (plan.orders[0][0], direction.concept == "desc")
         return True
-    if value is None and len(plan.shown) == 1:
-        value = plan.field(*plan.shown[0])
     if value is None:
         return False
     direction.used = True

@@ -212,8 +212,6 @@ def _extreme(plan: Plan, item: Item, target: Item, place: Place, *, descending: 
             _ordered(plan, item, Field(name=alias), descending)
         return
     _ordered(plan, item, plan.field(*place), descending)
-    if place not in plan.shown and plan.shown:
-        plan.shown.append(place)
 
 
 def _asked_value(plan: Plan, item: Item) -> Item | None:

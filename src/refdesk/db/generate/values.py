@@ -95,14 +95,7 @@ def _chosen(plan: Plan, item: Item) -> Value | None:
     said = plan.place(beside)
     if beside is not None and said is not None and not beside.used and said[1].kind == "text":
         return None  # "states that border Texas": the value is of a column that lacks it here
-    value = chosen[0]
-    column = plan.subject.column(value.column.name)
-    alike = value.column.name.lower() not in {"name", "title", "description", "type", "status"}
-    spoken = value.model.id in {each.id for each in (plan.subject, *plan.joins.mentions)}
-    if alike and not spoken and column is not None and column.kind == "text":
-        # `lake.country` is nearer than `state.country`.
-        return Value(model=plan.subject, column=column, value=value.value)
-    return value
+    return chosen[0]
 
 
 def _is_verb(plan: Plan, item: Item, value: Value) -> bool:
