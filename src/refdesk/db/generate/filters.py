@@ -12,7 +12,6 @@ from refdesk.db.generate.plan import Plan
 from refdesk.db.generate.spans import read_lasting
 from refdesk.db.generate.subject import is_amount, is_flag, is_number_of
 from refdesk.db.generate.values import read_quoted, read_values
-from refdesk.db.schema import Column
 
 
 def read_filters(plan: Plan) -> None:
@@ -43,19 +42,7 @@ def _truths(plan: Plan) -> None:
         plan.compare(item, place, "=", holds if place[1].kind == "boolean" else int(holds))
 
 
-def _is_stock(column: Column) -> bool:
-    return is_amount(column) and any(
-        word in column.name.lower() for word in ("stock", "inventory", "quantity")
-    )
-
-
 def _missing(plan: Plan) -> None:
-    for item in plan.items:
-        before, place = plan.items.before(item, skip=False), plan.place(item)
-        if item.used or before is None or place is None or not _is_stock(place[1]):
-            continue
-        if before.text.lower() == "in" and "stock" in item.text.lower():
-            plan.compare(item, place, ">", 0)
     for item in plan.items:
         if item.used or item.concept not in {"not", "empty", "filled"}:
             continue
@@ -65,7 +52,7 @@ def _missing(plan: Plan) -> None:
         place = plan.place(said)
         if said is None or said.used or place is None or plan.unspoken(place):
             continue  # "members with no fine": in any of their loans, or in none
-        if item.concept == "not" and (_is_stock(place[1]) or is_number_of(place[1])):
+        if item.concept == "not" and is_number_of(place[1]):
             plan.compare(said, place, "=", 0)
         elif item.concept == "not" and is_amount(place[1]):
             value = plan.field(*place)  # "without a fine": there is none, or it is nought

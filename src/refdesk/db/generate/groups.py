@@ -169,8 +169,7 @@ def _head(plan: Plan, target: Item | None) -> Item | None:
 def group_on(plan: Plan, target: Item) -> bool:
     """Group by what a word names; return whether that can be."""
     model, place = plan.model(target), plan.place(target)
-    own = place is not None and place[0].id == plan.subject.id
-    if model is not None and model.id != plan.subject.id and not (own and _same_name(plan, target)):
+    if model is not None and model.id != plan.subject.id:
         if not _group_by_model(plan, model):
             return False
     elif model is not None and model.id == plan.subject.id and not better_column(target):
@@ -187,14 +186,6 @@ def better_column(target: Item) -> bool:
     """Whether a word names a column at least as exactly as a model."""
     as_column = max((each.weight for each in target.columns), default=0)
     return as_column >= max((each.weight for each in target.models), default=0)
-
-
-def _same_name(plan: Plan, target: Item) -> bool:
-    """Whether the subject has the very column, so that no join is wanted: ``orders.country``."""
-    return any(
-        each.model.id == plan.subject.id and each.weight > 2 and each.column.kind == "text"
-        for each in target.columns
-    )
 
 
 def _group_by_model(plan: Plan, model: Model) -> bool:
@@ -227,7 +218,7 @@ def entity_before(plan: Plan, item: Item) -> Item | None:
 def group_entity(plan: Plan, entity: Item) -> bool:
     """Group by what has the most or the least of something; return whether that can be."""
     place, model = plan.place(entity), plan.model(entity)
-    if model is not None and not _same_name(plan, entity):
+    if model is not None:
         grouped = plan.group_by(model, None)
     elif place is not None:
         grouped = plan.group_by(*place)

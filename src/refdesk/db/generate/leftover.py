@@ -76,8 +76,9 @@ def _limits(plan: Plan, item: Item) -> bool:
         said = plan.items.after(item)
         while said is not None and said.concept == "stop" and not said.columns:
             said = plan.items.after(said)
-        if said is None and before is not None and before.models:
-            return True  # "the films stored": those that are
+        tied = before is not None and (before.models or before.text.lower() in _AUXILIARIES)
+        if said is None and tied:
+            return True  # "the films stored", "films that are lent": a condition
         if said is not None and not said.models and plan.place(said) in plan.shown:
             return True  # "who have declared a minor": a condition, and none was made of it
         # "closed shops" are some of the shops; "shops owned by" are not.

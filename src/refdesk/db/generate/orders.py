@@ -27,7 +27,6 @@ def read_by(plan: Plan, item: Item) -> None:
         each.concept in {"order", "desc", "asc"}
         and not each.used
         and plan.items.precedes(item, each)
-        and not _between_sentences(plan, item, each)
         for each in plan.items
     )
     before = plan.items.before(item)
@@ -36,8 +35,7 @@ def read_by(plan: Plan, item: Item) -> None:
         item.used = not any(step.many for step in plan.joins.way(target.models[0].model) or ())
         return
     top = top_of(plan)
-    ranked = top is not None and not _between_sentences(plan, top, item)
-    if ranked and top is not None and plan.items.precedes(top, item):
+    if top is not None and plan.items.precedes(top, item):
         _top_by(plan, item, top, target)
         return
     if plan.aggregates or _has_aggregate(plan):
@@ -58,14 +56,10 @@ def read_by(plan: Plan, item: Item) -> None:
         value = order_value(plan, target)
         if value is not None:
             item.used = True
+            place = plan.place(target)
+            if not later and not plan.limit and place and place[1].kind in {"text", "boolean"}:
+                plan.notices.append(f"'by {target.text}' was taken for the order of the rows")
             plan.orders.append((value, _descending(plan, item)))
-
-
-def _between_sentences(plan: Plan, first: Item, second: Item) -> bool:
-    """Whether a sentence ends between two items."""
-    a, b = sorted((first, second), key=lambda each: each.begin)
-    said = plan.items.text[a.stop : b.begin]
-    return any(f"{mark} " in said for mark in ".?!") or any(mark in said for mark in "。？！")
 
 
 def _has_aggregate(plan: Plan) -> bool:

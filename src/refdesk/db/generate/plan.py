@@ -12,7 +12,7 @@ from refdesk.db.generate.items import Item, Items
 from refdesk.db.generate.joins import Joins
 from refdesk.db.generate.places import place_of
 from refdesk.db.generate.relations import Ways
-from refdesk.db.generate.subject import name_columns
+from refdesk.db.generate.subject import is_flag, name_columns
 from refdesk.db.schema import Column, Model, ModelSet
 
 Aggregate = Literal["SUM", "AVG", "MAX", "MIN", "COUNT"]
@@ -168,7 +168,9 @@ class Plan:
     def negated(self, item: Item) -> Item | None:
         """Return the "not" that stands before an item and has not been used."""
         before = self.items.before(item)
-        if before is not None and before.columns and before.used is False:
+        place = self.place(before)
+        flag = place is not None and is_flag(place[1])  # "non-smoking suites" are suites
+        if before is not None and before.columns and not before.used and not flag:
             before = self.items.before(before)
         return (
             before if before is not None and before.concept == "not" and not before.used else None

@@ -107,7 +107,7 @@ def read_columns(plan: Plan) -> None:
         link = plan.items.before(item, skip=False)
         if item.concept == "sum" and link is not None and link.text.lower() == "in":
             continue  # "in total" is no column
-        if item.used or place is None or (item.models and not _rather_column(plan, item, place)):
+        if item.used or place is None or item.models:
             continue
         if _told_apart(plan, item) or plan.unspoken(place):
             continue
@@ -139,15 +139,6 @@ def read_columns(plan: Plan) -> None:
             item.used, plan.limit = True, item.top
             if not plan.orders:
                 plan.notices.append(f"{said!r} names no order; any such rows are shown")
-
-
-def _rather_column(plan: Plan, item: Item, place: Place) -> bool:
-    """Whether a word that may name a model stands for a column of what is joined already."""
-    return (
-        place[0] in plan.joins
-        and not plan.named(item)
-        and any(each.weight > 2 and each.column == place[1] for each in item.columns)
-    )
 
 
 def _grouped_too(plan: Plan, item: Item, place: Place) -> bool:
