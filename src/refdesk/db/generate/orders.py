@@ -6,7 +6,7 @@ from typing import Final
 
 from refdesk.db.dsl import Field
 from refdesk.db.dsl.types import Expression
-from refdesk.db.generate.groups import group_along, group_entity, group_on
+from refdesk.db.generate.groups import entity_before, group_along, group_entity, group_on
 from refdesk.db.generate.items import Item
 from refdesk.db.generate.measures import FUNCTIONS, measure, totalled
 from refdesk.db.generate.plan import Plan, figure_of
@@ -172,6 +172,12 @@ def read_order(plan: Plan, item: Item) -> None:
             return
         highest = target.concept == "most" and not target.columns
         value = order_value(plan, target) if not target.used or target.concept is None else None
+        if isinstance(value, Field) and value.source is None and not plan.keys:
+            entity = entity_before(plan, item)
+            if entity is None or not group_entity(plan, entity):
+                return  # "ordered by number of bookings": of what, nothing says
+            for owner in plan.entities:
+                plan.only_with_any(owner)
         if value is not None:
             item.used = True
             down = _descending(plan, item)

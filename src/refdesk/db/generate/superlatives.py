@@ -115,7 +115,7 @@ def _counted(
             return False
         target = after
     model = plan.model(target)
-    if model is None or _is_measure(plan, before):
+    if model is None or (not item.text.isascii() and _is_measure(plan, before)):
         return False
     place = plan.place(target)
     if place is not None and place[1].kind in NUMBERS and not plan.named(target):
