@@ -148,7 +148,7 @@ CONCEPTS: Final[dict[Concept, str]] = {
         " | could | would | will | should | i | we | you | our | my | your | their | its | it"
         " | they | them | there | these | those | this | that | want | need | like to | let | s"
         " | sell | offer | also | just | record | row | entry | entries | result | data"
-        " | database | table | value | than | as | then | kind of | type of | respective"
+        " | database | table | value | than | as | then | type of | respective"
         " | respectively | corresponding | made | placed | happened | took place | occurred"
         " | located | belong | based | each of | there's | serve | serves | offers | wrote"
         " | write | written | author of | posted | make | makes | took | take | takes | taken"

@@ -83,11 +83,10 @@ def count_of(plan: Plan, item: Item) -> str | None:
     if place[1].kind in DATES:
         return plan.count(place[0])  # "how many engineers were hired": rows, not dates
     if place[1].kind in NUMBERS and not place[1].primary:
+        if "total" not in item.text.lower() and not plan.keys:
+            return None  # "how many beds": of each row, or of all
         target.used = True
-        if "total" in item.text.lower() or plan.keys:
-            return plan.aggregate("SUM", place[0], plan.field(*place))
-        plan.shown.append(place)
-        return ""
+        return plan.aggregate("SUM", place[0], plan.field(*place))
     target.used = True
     return plan.aggregate("COUNT", place[0], plan.field(*place), distinct=True)
 
