@@ -1,4 +1,4 @@
-"""A firm and a library, to be asked about; see more_questions.yaml."""
+"""Five small databases, to be asked about; see more_questions.yaml."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from db.generate.shop import NOW
 from refdesk.db.dsl.compile import compile as compile_query
 from refdesk.db.dsl.types import Query
 from refdesk.db.generate import Generated, generate
+from refdesk.db.model_files import load_models
 from refdesk.db.permission import Permission
 from refdesk.db.reflection import reflect
 from refdesk.db.schema import ModelSet
@@ -36,17 +37,22 @@ class Database:
         with self.engine.begin() as connection:
             for statement in (_FOLDER / f"{name}.sql").read_text(encoding="utf-8").split(";\n"):
                 connection.exec_driver_sql(statement)
-        self.models = ModelSet(
-            tuple(
-                replace(
-                    model,
-                    synonyms=tuple(filter(None, [labels.get(model.table)])),
-                    columns=tuple(
-                        replace(each, label=labels.get(f"{model.table}.{each.name}"))
-                        for each in model.columns
-                    ),
+        written = _FOLDER / f"{name}.mod.yaml"
+        self.models = (
+            load_models([written])
+            if written.exists()
+            else ModelSet(
+                tuple(
+                    replace(
+                        model,
+                        synonyms=tuple(filter(None, [labels.get(model.table)])),
+                        columns=tuple(
+                            replace(each, label=labels.get(f"{model.table}.{each.name}"))
+                            for each in model.columns
+                        ),
+                    )
+                    for model in reflect(self.engine)
                 )
-                for model in reflect(self.engine)
             )
         )
         self.samples = {
@@ -62,18 +68,22 @@ class Database:
 
     def ask(self, question: str) -> Generated:
         """What is made of a question."""
-        return generate(question, self.models, now=NOW, samples=self.samples, limit=100)
+        return generate(question, self.models, now=NOW, samples=self.samples, limit=1000)
 
     def rows(self, query: str | Query) -> list[tuple[Any, ...]]:
         """The rows of SQL, or of a query as it is compiled."""
         with self.engine.connect() as connection:
             if isinstance(query, str):
                 return [tuple(row) for row in connection.exec_driver_sql(query)]
-            statement = compile_query(query, self.models, "sqlite", permission=Permission())
+            statement = compile_query(
+                query, self.models, "sqlite", permission=Permission(), now=NOW
+            )
             return [tuple(row) for row in connection.execute(statement)]
 
 
 @cache
 def databases() -> dict[str, Database]:
-    """Return both, by name."""
-    return {"firm": Database("firm", {}), "library": Database("library", _LABELS)}
+    """Return all, by name."""
+    labels = {"library": _LABELS}
+    names = ("firm", "library", "clinic", "films", "yard")
+    return {name: Database(name, labels.get(name, {})) for name in names}

@@ -19,13 +19,14 @@ QUESTIONS = YAML(typ="safe").load(
 
 @pytest.mark.parametrize("case", QUESTIONS, ids=[each["ask"] for each in QUESTIONS])
 def test_question(case):
-    """The rows are those of the SQL; where there is none, the question is refused."""
+    """The rows are those of the SQL, and what is told; without SQL, the question is refused."""
     database = databases()[case["of"]]
     made = database.ask(case["ask"])
     if not case["sql"]:
         assert made.query is None
         return
     assert made.query is not None, made.refused
+    assert case.get("notice", "") in " ".join(made.notices)
     assert parse(to_document(made.query)) == made.query
     found, wanted = database.rows(made.query), database.rows(case["sql"])
     assert holds(found, wanted, ordered=case.get("ordered", False)), to_document(made.query)

@@ -53,6 +53,8 @@ def read_amounts(plan: Plan) -> None:
             place = plan.place(beside)
             if beside is None or beside.used or place is None or place[1].kind not in _NUMBERS:
                 continue
+            if plan.unspoken(place):
+                continue
             if item.amount.op is None and beside is before and _verbless(plan, beside, item):
                 continue
             _compare_amount(plan, item, place, item.amount)
@@ -62,7 +64,7 @@ def read_amounts(plan: Plan) -> None:
             if item.amount.op is None:
                 continue
             noun = ahead(plan, item)
-            if noun is not None and noun.models and not noun.used:
+            if noun is not None and noun.models and item.amount.hint is None:
                 continue  # "more than 4 orders", "more than 1 remote employee": of groups
             if after is not None and after is plan.items.after(item, skip=False) and after.unknown:
                 continue  # "more than 30 days", "over 20 pounds of rice"
@@ -109,9 +111,10 @@ def _hinted(model: Model, amount: Quantity) -> Column | None:
         for each in model.columns
         if each.kind in _NUMBERS and not each.primary and not each.name.lower().endswith("id")
     ]
-    if amount.hint == "money" or len(numbers) > 1:
-        return money_column(model)
-    return numbers[0] if numbers else None
+    found = money_column(model) if amount.hint == "money" or len(numbers) > 1 else None
+    if found is None or (amount.hint is None and "salary" in found.name.lower()):
+        return numbers[0] if len(numbers) == 1 else None  # "doctors over 50" are that old
+    return found
 
 
 def _compare_amount(plan: Plan, item: Item, place: Place, amount: Quantity) -> None:

@@ -6,7 +6,9 @@ from dataclasses import fields, is_dataclass, replace
 from typing import Any
 
 from refdesk.db.dsl import (
+    Call,
     Condition,
+    Expression,
     Field,
     Group,
     GroupBy,
@@ -38,7 +40,12 @@ def build_query(plan: Plan, wheres: tuple[Condition, ...], limit: int) -> Query:
         groups=tuple(GroupBy(value=Field(name=a) if a else v) for v, a in plan.keys),
         havings=tuple(plan.havings),
         orders=tuple(
-            Order(value=value, descending=down) for value, down in dict.fromkeys(plan.orders)
+            Order(
+                value=value,
+                descending=down,
+                nulls="last" if plan.limit and _may_be_empty(plan, value) else None,
+            )
+            for value, down in dict.fromkeys(plan.orders)
         ),
         joins=tuple(
             Join(
@@ -55,6 +62,17 @@ def build_query(plan: Plan, wheres: tuple[Condition, ...], limit: int) -> Query:
     )
     whole: Query = query if plan.joins.steps else _unprefixed(query)
     return whole
+
+
+def _may_be_empty(plan: Plan, value: Expression) -> bool:
+    """Whether a row may lack what it is ranked by: it has no rank then."""
+    if isinstance(value, Field) and value.source is None:
+        value = next((each for each, alias in plan.aggregates if alias == value.name), value)
+    if isinstance(value, Call) and value.name != "COUNT" and value.args:
+        value = value.args[0]
+    model = plan.models.get((value.source or "")[1:]) if isinstance(value, Field) else None
+    column = model.column(value.name) if model is not None and isinstance(value, Field) else None
+    return column is not None and column.nullable
 
 
 def _unprefixed(node: Any) -> Any:

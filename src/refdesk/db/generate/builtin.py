@@ -11,13 +11,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import datetime, tzinfo
 
-from refdesk.db.dsl import Call, Constant, Field, Query
+from refdesk.db.dsl import Call, Constant, Query
 from refdesk.db.dsl.lint import lint
 from refdesk.db.generate.building import build_query, conditions_of
 from refdesk.db.generate.compared import read_compared
 from refdesk.db.generate.counting import REMEDY, count_once
 from refdesk.db.generate.filters import read_filters
-from refdesk.db.generate.groups import drop_own_group, read_asked
+from refdesk.db.generate.groups import read_asked
 from refdesk.db.generate.items import Item, Items, items_of
 from refdesk.db.generate.joins import Joins, NoWay
 from refdesk.db.generate.leftover import listed, not_understood, weigh
@@ -105,7 +105,6 @@ def _made(plan: Plan, text: str, question: str, limit: int) -> Generated:
         return Generated(refused=f"{ratio.item.text!r} cannot be made here: {problem}")
     for item in items:
         read_having(plan, item)
-    drop_own_group(plan)
     read_asked(plan)
     read_columns(plan)
     for item in items:
@@ -120,6 +119,8 @@ def _made(plan: Plan, text: str, question: str, limit: int) -> Generated:
     asks_who = first is not None and first.text.lower() in {"who", "谁"}
     if asks_who and plan.aggregates and not plan.keys:
         return Generated(refused=f"{text!r} asks who, and only a figure was understood")
+    if asks_who and light:
+        return Generated(refused=not_understood(text, light, models))  # who did what
     if plan.havings and not plan.keys:
         return Generated(refused=f"{text!r} limits groups, and nothing says what is grouped by")
     if twice := count_once(plan):
@@ -128,7 +129,6 @@ def _made(plan: Plan, text: str, question: str, limit: int) -> Generated:
     _round(plan, question)
     if light:
         notices.append(f"not understood, and passed over: {listed(light)}")
-    _show_order(plan)
     query = build_query(plan, wheres, limit)
     selected = [each.value for each in query.select]
     if query.distinct and selected and any(o.value not in selected for o in query.orders):
@@ -158,19 +158,6 @@ def _round(plan: Plan, question: str) -> None:
             else (Call(name="ROUND", args=(value, Constant(value=digits))), alias)
             for value, alias in figures
         ]
-
-
-def _show_order(plan: Plan) -> None:
-    """Show what rows are ordered by, where each is shown once and would lose it otherwise."""
-    once = plan.distinct or plan.joins.repeats(plan.subject)
-    if not once or not plan.shown or plan.keys or plan.aggregates:
-        return
-    for value, _ in plan.orders:
-        column = plan.subject.column(value.name) if isinstance(value, Field) else None
-        if column is None or value != plan.field(plan.subject, column):
-            continue
-        if (plan.subject, column) not in plan.shown:
-            plan.shown.append((plan.subject, column))
 
 
 def _mentioned(items: Items) -> list[Model]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Final, cast
+from typing import Final
 
 from refdesk.db.dsl import (
     Call,
@@ -14,7 +14,7 @@ from refdesk.db.dsl import (
     Source,
     SubQuery,
 )
-from refdesk.db.dsl.types import Binary, Interval, Op, Unit
+from refdesk.db.dsl.types import Op
 from refdesk.db.generate.groups import DATES, time_place
 from refdesk.db.generate.items import Item
 from refdesk.db.generate.plan import Place, Plan
@@ -22,7 +22,6 @@ from refdesk.db.generate.subject import is_amount, is_number_of
 from refdesk.db.schema import Model
 
 _OPS: Final[dict[str, Op]] = {"above": ">", "below": "<"}
-_WITHIN: Final[dict[str, Unit]] = {"day": "day", "week": "week", "month": "month", "year": "year"}
 _DAYS: Final = {
     name: number
     for number, name in enumerate(
@@ -60,52 +59,6 @@ def read_compared(plan: Plan) -> None:
             )
         )
         item.used = before.used = after.used = True
-
-
-def read_within(plan: Plan) -> None:
-    """ "Reported within 10 days of the start": between a date and so long after it."""
-    for item in plan.items:
-        if item.used or item.text.lower() != "within":
-            continue
-        amount = plan.items.after(item, skip=False)
-        unit = plan.items.after(amount, skip=False) if amount is not None else None
-        if amount is None or unit is None:
-            continue
-        count = amount.amount.low if amount.amount is not None else None
-        if amount.text.lower() in {"a", "an", "one"}:
-            count = 1
-        word = unit.text.lower().removesuffix("s")
-        end = _dates_from(plan, unit, forward=True)
-        start = _dates_from(plan, item, forward=False)
-        if not isinstance(count, int) or word not in _WITHIN or end is None or start is None:
-            continue
-        late, late_item = start
-        early, early_item = end
-        if late == early:
-            continue
-        until = Binary(
-            op="+",
-            left=plan.field(*early),
-            right=Interval(amount=Constant(value=count), unit=_WITHIN[word]),
-        )
-        for op, right in ((">=", plan.field(*early)), ("<=", until)):
-            plan.wheres.append(
-                (Comparison(left=plan.field(*late), op=cast("Op", op), right=right), item)
-            )
-        for used in (item, amount, unit, late_item, early_item):
-            used.used = True
-
-
-def _dates_from(plan: Plan, item: Item, *, forward: bool) -> tuple[Place, Item] | None:
-    """Return the nearest date that is named behind or before an item."""
-    step = plan.items.after if forward else plan.items.before
-    at = step(item)
-    while at is not None:
-        place = plan.place(at)
-        if place is not None and place[1].kind in DATES:
-            return place, at
-        at = step(at)
-    return None
 
 
 def _column_before(plan: Plan, item: Item) -> Item | None:
@@ -191,7 +144,8 @@ def read_without(plan: Plan) -> None:
             target = plan.items.after(target)
         model = plan.model(target)
         place = plan.place(target)
-        if model is None and place is not None and place[0].id != plan.subject.id:
+        done = place is not None and place[0].id != plan.subject.id and place[1].kind in DATES
+        if model is None and place is not None and done:
             model = place[0]  # "never been ordered": there is no order
         if target is None or model is None or model.id == plan.subject.id or target.values:
             continue

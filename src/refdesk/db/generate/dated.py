@@ -28,10 +28,12 @@ def read_times(plan: Plan) -> None:
             continue  # two times at once are none
         limited.add((place[0].id, place[1].name))
         start, end = item.date.start, item.date.end
+        if not item.date.year_said and place[1].kind in _DATES:
+            _told(plan, item, start, end)
         ends: list[tuple[Op, datetime | None]] = [(">=", start), ("<", end)]
         if place[1].kind in _NUMBERS:
             if stored := _stored_months(plan, place, start, end):
-                for column, op, values in stored:
+                for column, op, values in stored[not item.date.year_said :]:
                     target = (place[0], column)
                     if len(values) == 1:
                         plan.compare(item, target, op, values[0])
@@ -52,6 +54,12 @@ def read_times(plan: Plan) -> None:
                     plan.compare(item, place, op, _written(moment, place[1]))
         if said is not None:
             said.used = True
+
+
+def _told(plan: Plan, item: Item, start: datetime | None, end: datetime | None) -> None:
+    """Tell which days are meant where the words alone do not, as "in May" and "on Monday"."""
+    first, last = (each.date() if each is not None else "" for each in (start, end))
+    plan.notices.append(f"{item.text.strip()!r} was taken for the days from {first} to {last}")
 
 
 def _date_place(plan: Plan, item: Item) -> tuple[Place | None, Item | None]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from refdesk.db.dsl import Comparison, Constant, Group
 from refdesk.db.generate.amounts import read_amounts
-from refdesk.db.generate.compared import read_weekdays, read_within, read_without
+from refdesk.db.generate.compared import read_weekdays, read_without
 from refdesk.db.generate.contained import read_contained
 from refdesk.db.generate.dated import read_times
 from refdesk.db.generate.groups import better_column
@@ -12,13 +12,11 @@ from refdesk.db.generate.plan import Plan
 from refdesk.db.generate.spans import read_lasting
 from refdesk.db.generate.subject import is_amount, is_flag, is_number_of
 from refdesk.db.generate.values import read_quoted, read_values
-from refdesk.db.schema import Column
 
 
 def read_filters(plan: Plan) -> None:
     """Make conditions of what limits the rows."""
     read_contained(plan)
-    read_within(plan)
     read_weekdays(plan)
     read_without(plan)
     read_values(plan)
@@ -44,19 +42,7 @@ def _truths(plan: Plan) -> None:
         plan.compare(item, place, "=", holds if place[1].kind == "boolean" else int(holds))
 
 
-def _is_stock(column: Column) -> bool:
-    return is_amount(column) and any(
-        word in column.name.lower() for word in ("stock", "inventory", "quantity")
-    )
-
-
 def _missing(plan: Plan) -> None:
-    for item in plan.items:
-        before, place = plan.items.before(item, skip=False), plan.place(item)
-        if item.used or before is None or place is None or not _is_stock(place[1]):
-            continue
-        if before.text.lower() == "in" and "stock" in item.text.lower():
-            plan.compare(item, place, ">", 0)
     for item in plan.items:
         if item.used or item.concept not in {"not", "empty", "filled"}:
             continue
@@ -64,9 +50,9 @@ def _missing(plan: Plan) -> None:
         if item.concept == "empty" and (said is None or said.used or not said.columns):
             said = plan.items.after(item)
         place = plan.place(said)
-        if said is None or said.used or place is None:
-            continue
-        if item.concept == "not" and (_is_stock(place[1]) or is_number_of(place[1])):
+        if said is None or said.used or place is None or plan.unspoken(place):
+            continue  # "members with no fine": in any of their loans, or in none
+        if item.concept == "not" and is_number_of(place[1]):
             plan.compare(said, place, "=", 0)
         elif item.concept == "not" and is_amount(place[1]):
             value = plan.field(*place)  # "without a fine": there is none, or it is nought
@@ -85,24 +71,29 @@ def _there(plan: Plan) -> None:
     """ "Which flights have a meal": what is asked for has a value there."""
     first = next(iter(plan.items), None)
     asked = first is not None and first.text.lower() in {"which", "who", "how many"}
-    if not asked and not plan.parts:
-        return
     for item in plan.items:
         place = plan.place(item)
         if item.used or place is None or item.values or place[1].kind == "boolean":
             continue
+        if plan.unspoken(place):
+            continue
         if item.models and not better_column(item):
             continue
         link = plan.items.before(item, skip=False)
-        while link is not None and link.text.lower() in {"a", "an", "any"}:
+        one = link is not None and link.text.lower() in {"a", "an", "any"}
+        if link is not None and one:
             link = plan.items.before(link, skip=False)
         said = link.text.lower().split()[-1] if link is not None else ""
         done = place[1].kind in {"date", "datetime"} and item.text.lower().endswith("ed")
-        if done and said in {"been", "were", "was", "are", "is"}:
-            plan.compare(item, place, "is", "not null")  # "have been terminated"
+        if done and said in {"been", "were", "was", "are", "is", "who", "that"}:
+            plan.compare(item, place, "is", "not null")  # "have been terminated", "who died"
             continue
-        if said not in {"with", "have", "has", "having"}:
+        if said not in {"with", "have", "has", "having", "有"}:
             continue
+        if not (asked or plan.parts or one or place[1].nullable):
+            continue
+        if not one and (more := plan.items.after(item, skip=False)) and more.concept == "and":
+            continue  # "with rating and salary": what is to be shown
         if is_number_of(place[1]):
             plan.compare(item, place, ">", 0)
             continue

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Final
 
 from refdesk.db.dsl import Call, Constant, Field
-from refdesk.db.dsl.types import Expression
 from refdesk.db.generate.items import Item
 from refdesk.db.generate.plan import Place, Plan
 from refdesk.db.generate.subject import date_column, name_column
@@ -170,8 +169,7 @@ def _head(plan: Plan, target: Item | None) -> Item | None:
 def group_on(plan: Plan, target: Item) -> bool:
     """Group by what a word names; return whether that can be."""
     model, place = plan.model(target), plan.place(target)
-    own = place is not None and place[0].id == plan.subject.id
-    if model is not None and model.id != plan.subject.id and not (own and _same_name(plan, target)):
+    if model is not None and model.id != plan.subject.id:
         if not _group_by_model(plan, model):
             return False
     elif model is not None and model.id == plan.subject.id and not better_column(target):
@@ -188,14 +186,6 @@ def better_column(target: Item) -> bool:
     """Whether a word names a column at least as exactly as a model."""
     as_column = max((each.weight for each in target.columns), default=0)
     return as_column >= max((each.weight for each in target.models), default=0)
-
-
-def _same_name(plan: Plan, target: Item) -> bool:
-    """Whether the subject has the very column, so that no join is wanted: ``orders.country``."""
-    return any(
-        each.model.id == plan.subject.id and each.weight > 2 and each.column.kind == "text"
-        for each in target.columns
-    )
 
 
 def _group_by_model(plan: Plan, model: Model) -> bool:
@@ -228,7 +218,7 @@ def entity_before(plan: Plan, item: Item) -> Item | None:
 def group_entity(plan: Plan, entity: Item) -> bool:
     """Group by what has the most or the least of something; return whether that can be."""
     place, model = plan.place(entity), plan.model(entity)
-    if model is not None and not _same_name(plan, entity):
+    if model is not None:
         grouped = plan.group_by(model, None)
     elif place is not None:
         grouped = plan.group_by(*place)
@@ -236,11 +226,6 @@ def group_entity(plan: Plan, entity: Item) -> bool:
         return False
     entity.used = entity.used or grouped
     return grouped
-
-
-def key_values(plan: Plan) -> list[Expression]:
-    """Return what is grouped by."""
-    return [key for key, _ in plan.keys]
 
 
 def read_asked(plan: Plan) -> None:
@@ -260,18 +245,3 @@ def read_asked(plan: Plan) -> None:
         return
     if first.models and plan.model(first) is not None and not first.values:
         group_entity(plan, first)
-
-
-def drop_own_group(plan: Plan) -> None:
-    """ "The average number of reviews per shop", which each shop tells: over all of them."""
-    per = next((each for each in plan.items if each.concept == "group"), None)
-    own = [model for model in plan.entities if model in plan.counted]
-    if per is None or per.text.lower() != "per" or len(plan.entities) != 1 or not own:
-        return
-    averages = all(getattr(value, "name", "") == "AVG" for value, _ in plan.aggregates)
-    if averages and len(plan.counted) == len([m for m in plan.counted if m == own[0]]):
-        keys = {f"${own[0].id}"}
-        plan.keys[:] = [
-            (key, alias) for key, alias in plan.keys if getattr(key, "source", None) not in keys
-        ]
-        plan.entities.clear()

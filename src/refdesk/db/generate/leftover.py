@@ -48,7 +48,9 @@ def weigh(plan: Plan, left: list[Item]) -> tuple[list[Item], list[Item]]:
     serious, light = [], []
     for item in left:
         if item.concept in _HARMLESS:
-            if item.concept == "or":
+            before = plan.items.before(item, skip=False)
+            of_thing = item.concept == "by" and before is not None and bool(before.models)
+            if item.concept == "or" or of_thing:  # "members by loans"; "written by" only ties
                 serious.append(item)
             elif item.concept == "distinct":
                 light.append(item)
@@ -74,6 +76,9 @@ def _limits(plan: Plan, item: Item) -> bool:
         said = plan.items.after(item)
         while said is not None and said.concept == "stop" and not said.columns:
             said = plan.items.after(said)
+        tied = before is not None and (before.models or before.text.lower() in _AUXILIARIES)
+        if said is None and tied:
+            return True  # "the films stored", "films that are lent": a condition
         if said is not None and not said.models and plan.place(said) in plan.shown:
             return True  # "who have declared a minor": a condition, and none was made of it
         # "closed shops" are some of the shops; "shops owned by" are not.

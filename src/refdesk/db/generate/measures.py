@@ -8,7 +8,6 @@ from refdesk.db.generate.groups import DATES, NUMBERS
 from refdesk.db.generate.items import Item
 from refdesk.db.generate.plan import Aggregate, Place, Plan
 from refdesk.db.generate.subject import is_amount, money_column
-from refdesk.db.schema import Model
 
 FUNCTIONS: Final[dict[str, Aggregate]] = {"sum": "SUM", "avg": "AVG", "max": "MAX", "min": "MIN"}
 
@@ -57,7 +56,7 @@ def count_of(plan: Plan, item: Item) -> str | None:
     if distinct is not None and distinct.concept != "distinct":
         distinct = None
     place, model = plan.place(target), plan.model(target)
-    if target is not None and model is not None and not _better_column(place, model, target):
+    if target is not None and model is not None:
         target.used = True
         if distinct is not None:
             distinct.used = True
@@ -84,22 +83,12 @@ def count_of(plan: Plan, item: Item) -> str | None:
     if place[1].kind in DATES:
         return plan.count(place[0])  # "how many engineers were hired": rows, not dates
     if place[1].kind in NUMBERS and not place[1].primary:
+        if "total" not in item.text.lower() and not plan.keys:
+            return None  # "how many beds": of each row, or of all
         target.used = True
-        if "total" in item.text.lower() or plan.keys:
-            return plan.aggregate("SUM", place[0], plan.field(*place))
-        plan.shown.append(place)
-        return ""
+        return plan.aggregate("SUM", place[0], plan.field(*place))
     target.used = True
     return plan.aggregate("COUNT", place[0], plan.field(*place), distinct=True)
-
-
-def _better_column(place: Place | None, model: Model, target: Item) -> bool:
-    """Whether a word that names a model names a column more exactly."""
-    if place is None:
-        return False
-    as_model = max(each.weight for each in target.models if each.model.id == model.id)
-    as_column = max((each.weight for each in target.columns if each.column == place[1]), default=0)
-    return as_column > as_model
 
 
 def measure(plan: Plan, item: Item) -> str | None:

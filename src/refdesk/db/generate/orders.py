@@ -6,7 +6,7 @@ from typing import Final
 
 from refdesk.db.dsl import Field
 from refdesk.db.dsl.types import Expression
-from refdesk.db.generate.groups import group_along, group_entity, group_on
+from refdesk.db.generate.groups import entity_before, group_along, group_entity, group_on
 from refdesk.db.generate.items import Item
 from refdesk.db.generate.measures import FUNCTIONS, measure, totalled
 from refdesk.db.generate.plan import Plan, figure_of
@@ -27,16 +27,15 @@ def read_by(plan: Plan, item: Item) -> None:
         each.concept in {"order", "desc", "asc"}
         and not each.used
         and plan.items.precedes(item, each)
-        and not _between_sentences(plan, item, each)
         for each in plan.items
     )
     before = plan.items.before(item)
     if before is not None and before.models and target.models and not _has_aggregate(plan):
-        item.used = True  # "orders by customers": who made them
+        # "Orders by customers" says who made them; "customers by orders" would be a number.
+        item.used = not any(step.many for step in plan.joins.way(target.models[0].model) or ())
         return
     top = top_of(plan)
-    ranked = top is not None and not _between_sentences(plan, top, item)
-    if ranked and top is not None and plan.items.precedes(top, item):
+    if top is not None and plan.items.precedes(top, item):
         _top_by(plan, item, top, target)
         return
     if plan.aggregates or _has_aggregate(plan):
@@ -57,14 +56,10 @@ def read_by(plan: Plan, item: Item) -> None:
         value = order_value(plan, target)
         if value is not None:
             item.used = True
+            place = plan.place(target)
+            if not later and not plan.limit and place and place[1].kind in {"text", "boolean"}:
+                plan.notices.append(f"'by {target.text}' was taken for the order of the rows")
             plan.orders.append((value, _descending(plan, item)))
-
-
-def _between_sentences(plan: Plan, first: Item, second: Item) -> bool:
-    """Whether a sentence ends between two items."""
-    a, b = sorted((first, second), key=lambda each: each.begin)
-    said = plan.items.text[a.stop : b.begin]
-    return any(f"{mark} " in said for mark in ".?!") or any(mark in said for mark in "。？！")
 
 
 def _has_aggregate(plan: Plan) -> bool:
@@ -158,6 +153,8 @@ def _descending(plan: Plan, item: Item) -> bool:
     for each in plan.items:
         if each.used or not plan.items.precedes(item, each):
             continue
+        if each.concept == "then":
+            break  # what follows is the direction of the next
         if each.concept in {"desc", "asc"}:
             descending, each.used = each.concept == "desc", True
             break
@@ -175,6 +172,12 @@ def read_order(plan: Plan, item: Item) -> None:
             return
         highest = target.concept == "most" and not target.columns
         value = order_value(plan, target) if not target.used or target.concept is None else None
+        if isinstance(value, Field) and value.source is None and not plan.keys:
+            entity = entity_before(plan, item)
+            if entity is None or not group_entity(plan, entity):
+                return  # "ordered by number of bookings": of what, nothing says
+            for owner in plan.entities:
+                plan.only_with_any(owner)
         if value is not None:
             item.used = True
             down = _descending(plan, item)
@@ -235,10 +238,7 @@ def _ordered_by_rank(plan: Plan, direction: Item) -> bool:
     """ "From highest to lowest": by what follows, else the last figure, else as ordered anyway."""
     following = plan.items.after(direction)
     value: Expression | None = None
-    if direction.text.lower().startswith(_ALPHABETICAL):
-        column = name_column(plan.subject)
-        value = plan.field(plan.subject, column) if column is not None else None
-    elif following is not None and not following.used:
+    if following is not None and not following.used:
         value = order_value(plan, following)
     if value is None and plan.aggregates:
         value = Field(name=plan.aggregates[-1][1])
@@ -246,8 +246,6 @@ def _ordered_by_rank(plan: Plan, direction: Item) -> bool:
         direction.used = True
         plan.orders[0] = (plan.orders[0][0], direction.concept == "desc")
         return True
-    if value is None and len(plan.shown) == 1:
-        value = plan.field(*plan.shown[0])
     if value is None:
         return False
     direction.used = True

@@ -6,13 +6,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
-from refdesk.db.dsl import Call, Comparison, Condition, Constant, Expression, Field, Star
+from refdesk.db.dsl import Call, Comparison, Condition, Constant, Expression, Field, Group, Star
 from refdesk.db.dsl.types import Op, Scalar
 from refdesk.db.generate.items import Item, Items
 from refdesk.db.generate.joins import Joins
 from refdesk.db.generate.places import place_of
 from refdesk.db.generate.relations import Ways
-from refdesk.db.generate.subject import name_columns
+from refdesk.db.generate.subject import is_flag, name_columns
 from refdesk.db.schema import Column, Model, ModelSet
 
 Aggregate = Literal["SUM", "AVG", "MAX", "MIN", "COUNT"]
@@ -136,6 +136,23 @@ class Plan:
             self.join(model)
         return self.aggregate("COUNT", model, Star())
 
+    def unspoken(self, place: Place) -> bool:
+        """Whether a column is of many rows of a table that the question does not speak of."""
+        spoken = place[0] in self.joins or place[0].id in {each.id for each in self.joins.mentions}
+        return not spoken and any(step.many for step in self.joins.way(place[0]) or ())
+
+    def limited(self, model: Model) -> bool:
+        """Whether a condition is on a model's own columns."""
+        return any(
+            getattr(getattr(each, "left", None), "source", None) == f"${model.id}"
+            for condition, _ in self.wheres
+            for each in (condition.wheres if isinstance(condition, Group) else (condition,))
+        )
+
+    def only_with_any(self, model: Model) -> None:
+        """Tell that rows without anything to count are left out, though they have the fewest."""
+        self.notices.append(f"only rows of {model.id!r} that have any are counted")
+
     def compare(self, item: Item, place: Place, op: Op, right: Scalar) -> None:
         """Add a condition, and mark its item as used."""
         condition = Comparison(left=self.field(*place), op=op, right=Constant(value=right))
@@ -151,7 +168,9 @@ class Plan:
     def negated(self, item: Item) -> Item | None:
         """Return the "not" that stands before an item and has not been used."""
         before = self.items.before(item)
-        if before is not None and before.columns and before.used is False:
+        place = self.place(before)
+        flag = place is not None and is_flag(place[1])  # "non-smoking suites" are suites
+        if before is not None and before.columns and not before.used and not flag:
             before = self.items.before(before)
         return (
             before if before is not None and before.concept == "not" and not before.used else None

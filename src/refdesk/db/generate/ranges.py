@@ -31,6 +31,8 @@ class DateRange:
     end: datetime | None
     begin: int
     stop: int
+    year_said: bool = True
+    """Whether the words tell the day by themselves: "in May" does not."""
     bare: bool = False
     """Whether only four-digit numbers were said, which may be years or may be amounts."""
 
@@ -51,7 +53,11 @@ def find_dates(text: str, now: datetime) -> tuple[DateRange, ...]:
             at = match.start() + 1
             continue
         bare = all(re.fullmatch(r"\d{4}", side.strip()) for side in _sides(match))
-        found.append(replace(resolved, begin=match.start(), stop=match.end(), bare=bare))
+        spans = [span_of(side, now) for side in _sides(match)]
+        said = any(each is not None and each.year_said for each in spans)
+        found.append(
+            replace(resolved, begin=match.start(), stop=match.end(), bare=bare, year_said=said)
+        )
         at = match.end()
     return tuple(found)
 
@@ -99,6 +105,8 @@ def _may_stand(match: re.Match[str]) -> bool:
         return bool(match["after"]) or before in _YEAR_WORDS
     if re.fullmatch(r"may|march|mar|dec|jan|jun", said):
         return bool(before or match["after"])
+    if _LONG_AGO.search(said):
+        return before not in {"", "in", "on", "during", "within"} or bool(match["after"])
     return True
 
 
@@ -107,6 +115,8 @@ def _moved(span: Span, year: int) -> Span:
     return Span(shifted(span.start, 12 * shift), shifted(span.end, 12 * shift))
 
 
+_LONG_AGO: Final = re.compile(r"(?:month|quarter|year)s?\s+ago$|[月度年][之以]?前$")
+"""What names no one day: two years ago is a day, a year, or any time before."""
 _SINCE: Final = {"since", "starting", "starting from", "as of", "自", "从", "自从"}
 _YEAR_WORDS: Final = {
     *("in", "since", "from", "after", "before", "during", "until", "till", "through", "by", "of"),

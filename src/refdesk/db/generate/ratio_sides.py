@@ -208,7 +208,7 @@ def _side(plan: Plan, first: int, stop: int, other: Side | None) -> Side | None:
     if (
         columns
         and not (counts and model is not None)
-        and not (head is not None and head is columns[0][0] and not _rather_number(head))
+        and not (head is not None and head is columns[0][0])
     ):
         place = columns[0][1]
         name = FUNCTIONS.get(function.concept or "") if function is not None else None
@@ -236,9 +236,3 @@ def _had(row: list[Item], at: int) -> bool:
 def _limited(row: list[Item], at: int) -> bool:
     """Whether an amount beside a column makes a condition of it: "rating above 4"."""
     return any(row[n].amount is not None for n in (at - 1, at + 1, at + 2) if 0 <= n < len(row))
-
-
-def _rather_number(item: Item) -> bool:
-    return max((each.weight for each in item.columns), default=0) > max(
-        (each.weight for each in item.models), default=0
-    )

@@ -194,12 +194,7 @@ class SchemaWords:
             table = self._names.table(model.table)
             for name in {_spelled(table[model_prefix:] or table), _table_head(table)}:
                 for said, weight in phrases:
-                    if (
-                        said
-                        and weight > 1
-                        and said[: len(name)] != name
-                        and not _is_verb(column, said)
-                    ):
+                    if said and weight > 1 and said[: len(name)] != name:
                         self._add(
                             (*name, *said), ColumnName(model=model, column=column, weight=weight)
                         )
@@ -319,11 +314,6 @@ def _column_phrases(
         yield short[-1:], 2
     if len(short) > 1 and short[-1] in {"name", "type", "code", "number"}:
         yield short[:-1], 1
-
-
-def _is_verb(column: Column, words: Phrase) -> bool:
-    """Whether words say what was done on a date, and do not name the date."""
-    return column.kind in {"date", "datetime"} and not set(words) & _DATE_ENDS
 
 
 def _table_head(words: Phrase) -> Phrase:

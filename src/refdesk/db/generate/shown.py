@@ -52,6 +52,10 @@ def read_having(plan: Plan, item: Item) -> None:
         )
     )
     item.used = target.used = True
+    if amount.op in {"<", "<="} and owner is not None:
+        plan.outer = owner.id == plan.subject.id  # fewer than two may be none
+        if not plan.outer or plan.limited(model):
+            plan.only_with_any(owner)
 
 
 def _names_of(plan: Plan, item: Item) -> bool:
@@ -103,9 +107,9 @@ def read_columns(plan: Plan) -> None:
         link = plan.items.before(item, skip=False)
         if item.concept == "sum" and link is not None and link.text.lower() == "in":
             continue  # "in total" is no column
-        if item.used or place is None or (item.models and not _rather_column(plan, item, place)):
+        if item.used or place is None or item.models:
             continue
-        if _told_apart(plan, item):
+        if _told_apart(plan, item) or plan.unspoken(place):
             continue
         if plan.aggregates or plan.keys:
             item.used = _grouped_too(plan, item, place)
@@ -117,12 +121,15 @@ def read_columns(plan: Plan) -> None:
         following = plan.items.after(item)
         if item.text.lower() == "both" and following is not None and not following.values:
             item.used = plan.place(following) is not None
+    if plan.keys and not (plan.aggregates or plan.shown or plan.figures or plan.havings):
+        plan.count(plan.subject)  # "visits per month" are counted
     _name_rows(plan)
     for item in plan.items:
         if item.used or item.concept != "distinct" or plan.aggregates or not plan.shown:
             continue
         item.used = plan.distinct = True
-    if plan.shown and not plan.orders and not any(item.models for item in plan.items):
+    amounts = any(is_amount(column) for _, column in plan.shown)
+    if plan.shown and not plan.orders and not amounts and not any(x.models for x in plan.items):
         plan.distinct = True
     for item in plan.items:
         if item.used or not item.top or plan.limit is not None or plan.aggregates:
@@ -132,15 +139,6 @@ def read_columns(plan: Plan) -> None:
             item.used, plan.limit = True, item.top
             if not plan.orders:
                 plan.notices.append(f"{said!r} names no order; any such rows are shown")
-
-
-def _rather_column(plan: Plan, item: Item, place: Place) -> bool:
-    """Whether a word that may name a model stands for a column of what is joined already."""
-    return (
-        place[0] in plan.joins
-        and not plan.named(item)
-        and any(each.weight > 2 and each.column == place[1] for each in item.columns)
-    )
 
 
 def _grouped_too(plan: Plan, item: Item, place: Place) -> bool:

@@ -39,10 +39,7 @@ def subject_of(items: Items, models: ModelSet) -> Model | None:
         for name in best.values():
             role = 0.2
             if before is not None and before.concept in {"group", "by", "not"}:
-                alone = mentions == 1 and _has_all(name.model, items)
-                role = 0.2 if alone else -2.0
-            elif named == 0 and _asked(item, items):
-                role = 1.2
+                role = -2.0
             elif before is not None and before.concept in _HEADS:
                 role = 3.0
             scores[name.model.id] += 1.0 + name.weight / 4 + role - 0.6 * later
@@ -69,23 +66,6 @@ def says_more(before: Item | None, column: Column) -> bool:
         return False
     said = set(before.text.lower().split()) - {"of", "the", "number"}
     return bool(said & set(identifier_words(column.name)))
-
-
-def _asked(item: Item, items: Items) -> bool:
-    """Whether "which", "who" or "list" stands before a model's name, or little else between."""
-    before = items.before(item)
-    while before is not None and (before.values or before.text.lower() in {"the", "all"}):
-        before = items.before(before)
-    return before is not None and before.text.lower() in {"which", "who", "list", "show", "find"}
-
-
-def _has_all(model: Model, items: Items) -> bool:
-    """Whether a model has every column that a question may mean."""
-    return all(
-        any(each.model.id == model.id for each in item.columns)
-        for item in items
-        if item.columns and not item.models
-    )
 
 
 def name_column(model: Model) -> Column | None:

@@ -12,6 +12,7 @@ from refdesk.db.generate.measures import FUNCTIONS, head_noun, measure
 from refdesk.db.generate.plan import Place, Plan
 from refdesk.db.generate.subject import date_column, is_amount, money_column
 from refdesk.db.generate.tokens import identifier_words, plain
+from refdesk.db.schema import Model
 
 _SUPERLATIVES: Final = {
     **dict.fromkeys(("most", "dearest", "newest"), True),
@@ -62,8 +63,8 @@ def read_superlative(plan: Plan, item: Item) -> None:
         place = plan.place(target)
         if target is None or target.used or place is None:
             continue
-        if place[1].kind not in NUMBERS | DATES:
-            continue
+        if place[1].kind not in NUMBERS:
+            continue  # no day is the longest
         target.used = True
         first = plan.items.after(target, skip=False)
         if first is not None and first.text.lower() == "first":
@@ -106,7 +107,7 @@ def _counted(
     if before is not None and before.concept == "count" and not item.text.isascii():
         return _counted_before(plan, item, before, descending=descending)
     target = following
-    if target is None:
+    if target is None or (not item.text.isascii() and plan.model(before) is not None):
         return _counted_before(plan, item, before, descending=descending)
     while target.values and not target.models:
         after = plan.items.after(target)
@@ -114,7 +115,7 @@ def _counted(
             return False
         target = after
     model = plan.model(target)
-    if model is None or _is_measure(plan, before):
+    if model is None or (not item.text.isascii() and _is_measure(plan, before)):
         return False
     place = plan.place(target)
     if place is not None and place[1].kind in NUMBERS and not plan.named(target):
@@ -125,8 +126,16 @@ def _counted(
     if entity is None or entity is target or not group_entity(plan, entity):
         return bool(item.used)
     target.used = True
-    _ordered(plan, item, Field(name=plan.count(model)), descending)
+    _most_of(plan, item, model, descending=descending)
     return True
+
+
+def _most_of(plan: Plan, item: Item, model: Model, *, descending: bool) -> None:
+    """Rank groups by how many rows of a model they have."""
+    _ordered(plan, item, Field(name=plan.count(model)), descending)
+    if not descending:
+        for each in plan.entities:
+            plan.only_with_any(each)
 
 
 def _of_its_kind(plan: Plan, item: Item, following: Item, descending: bool) -> bool:
@@ -163,7 +172,7 @@ def _counted_before(plan: Plan, item: Item, before: Item | None, *, descending: 
     if not group_entity(plan, entity):
         return False
     counted.used = before.used = True
-    _ordered(plan, item, Field(name=plan.count(model)), descending)
+    _most_of(plan, item, model, descending=descending)
     return True
 
 
@@ -184,7 +193,9 @@ def _extreme(plan: Plan, item: Item, target: Item, place: Place, *, descending: 
     if after is not None and after.concept == "of" and not after.text.isascii():
         after = plan.items.after(after)
     entity = entity_before(plan, item) or _asked_value(plan, item)
-    named = after is not None and (plan.named(after) or bool(after.models))
+    while after is not None and after.values and not after.models and item.text.isascii():
+        after = plan.items.after(after, skip=False)  # "the highest rated English film"
+    named = after is not None and bool(after.models or after.values)
     if plan.keys and entity is not None and not entity.used:
         target.used = False
         return  # "which course has the highest score in each department": one of each
@@ -201,8 +212,6 @@ def _extreme(plan: Plan, item: Item, target: Item, place: Place, *, descending: 
             _ordered(plan, item, Field(name=alias), descending)
         return
     _ordered(plan, item, plan.field(*place), descending)
-    if place not in plan.shown and plan.shown:
-        plan.shown.append(place)
 
 
 def _asked_value(plan: Plan, item: Item) -> Item | None:
@@ -240,6 +249,12 @@ def _by_age(plan: Plan, item: Item, *, descending: bool) -> None:
             return
         _extreme(plan, item, after, place, descending=descending)
         return
+    before = plan.items.before(item)
+    done = plan.place(before)
+    if before is not None and not before.used and done is not None and done[1].kind in DATES:
+        before.used = True  # 入职最早的司机, "hired most recently"
+        _ordered(plan, item, plan.field(*done), descending)
+        return
     owner = model or plan.subject
     age = next((each for each in owner.columns if each.name.lower() == "age"), None)
     if age is not None and item.text.lower() == "oldest":
@@ -263,9 +278,9 @@ def _ordered(plan: Plan, item: Item, value: Expression, descending: bool) -> Non
         plan.limit, top.used = top.top, True
     elif any(each.concept in {"order", "desc", "asc"} for each in plan.items):
         return  # "which have the most, ordered by …" wants them all
-    elif _several(plan, item):
+    elif _several(plan, item) or _plural(plan, item, value):
         plan.notices.append(_ALL_SHOWN)
-    elif not (item.concept in {"newest", "oldest"} and _plural(plan)):
+    else:
         plan.limit = plan.limit or 1
 
 
@@ -282,8 +297,12 @@ def _several(plan: Plan, item: Item) -> bool:
     )
 
 
-def _plural(plan: Plan) -> bool:
-    return any(
-        plan.named(item) and item.text.isascii() and plain(item.text) != item.text.lower()
-        for item in plan.items
+def _plural(plan: Plan, item: Item, value: Expression) -> bool:
+    """Whether the superlative is of several rows: "the longest films"."""
+    return bool(isinstance(value, Field) and value.source) and any(
+        plan.named(each)
+        and each.text.isascii()
+        and plain(each.text) != each.text.lower()
+        and plan.items.precedes(item, each)
+        for each in plan.items
     )

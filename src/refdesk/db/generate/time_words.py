@@ -183,7 +183,7 @@ def _weekday(m: re.Match[str], now: datetime) -> Span:
     back = (now.weekday() - _WEEKDAYS[m["weekday"]]) % 7
     if m["last"] and back == 0:
         back = 7
-    return one_day(day_of(now) - timedelta(days=back))
+    return one_day(day_of(now) - timedelta(days=back), year_said=bool(m["last"]))
 
 
 def _han_weekday(m: re.Match[str], now: datetime) -> Span:

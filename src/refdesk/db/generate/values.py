@@ -84,25 +84,18 @@ def _chosen(plan: Plan, item: Item) -> Value | None:
     if len({(each.model.id, each.column.name) for each in chosen}) > 1:
         named = {n.model.id for other in plan.items for n in other.models}
         chosen = [each for each in chosen if each.model.id in named] or chosen
-        others = ", ".join(dict.fromkeys(each.column.name for each in chosen[1:]))
-        plan.notices.append(
-            f"{item.text!r} was taken for a value of {chosen[0].column.name!r}; "
-            f"it is one of {others} too"
-        )
+        if others := {f"{each.model.id}.{each.column.name}": None for each in chosen[1:]}:
+            plan.notices.append(
+                f"{item.text!r} was taken for a value of {chosen[0].column.name!r}; "
+                f"it is one of {', '.join(others)} too"
+            )
     if not chosen:
         return None
     beside = plan.items.before(item, skip=False)
     said = plan.place(beside)
     if beside is not None and said is not None and not beside.used and said[1].kind == "text":
         return None  # "states that border Texas": the value is of a column that lacks it here
-    value = chosen[0]
-    column = plan.subject.column(value.column.name)
-    alike = value.column.name.lower() not in {"name", "title", "description", "type", "status"}
-    spoken = value.model.id in {each.id for each in (plan.subject, *plan.joins.mentions)}
-    if alike and not spoken and column is not None and column.kind == "text":
-        # `lake.country` is nearer than `state.country`.
-        return Value(model=plan.subject, column=column, value=value.value)
-    return value
+    return chosen[0]
 
 
 def _is_verb(plan: Plan, item: Item, value: Value) -> bool:

@@ -1,0 +1,11 @@
+CREATE TABLE trucks (id INTEGER PRIMARY KEY, plate TEXT NOT NULL, kind TEXT NOT NULL, capacity_t REAL NOT NULL, bought_on DATE NOT NULL, in_service BOOLEAN NOT NULL, price NUMERIC(12, 2));
+CREATE TABLE drivers (id INTEGER PRIMARY KEY, name TEXT NOT NULL, age INTEGER NOT NULL, city TEXT NOT NULL, phone TEXT, hired_on DATE NOT NULL, rating REAL);
+CREATE TABLE trips (id INTEGER PRIMARY KEY, truck_id INTEGER NOT NULL REFERENCES trucks (id), driver_id INTEGER NOT NULL REFERENCES drivers (id), from_city TEXT NOT NULL, to_city TEXT NOT NULL, left_on DATE NOT NULL, arrived_on DATE, weight_t REAL NOT NULL, freight NUMERIC(10, 2) NOT NULL, state TEXT NOT NULL);
+CREATE TABLE claims (id INTEGER PRIMARY KEY, trip_id INTEGER NOT NULL REFERENCES trips (id), reason TEXT NOT NULL, amount NUMERIC(10, 2) NOT NULL, filed_on TEXT NOT NULL, closed BOOLEAN NOT NULL);
+INSERT INTO drivers VALUES (1, '王强', 45, '武汉', '13800010001', '2012-05-01', 4.6), (2, '李敏', 33, '成都', NULL, '2019-03-10', 4.9), (3, '赵雷', 28, '武汉', '13800010003', '2023-08-21', 3.7), (4, '陈静', 51, '西安', '13800010004', '2005-01-15', NULL), (5, '刘洋', 39, '长沙', NULL, '2025-11-02', 4.1), (6, '孙浩', 24, '成都', '13800010006', '2026-02-20', 4.0);
+WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 18)
+INSERT INTO trucks SELECT i, '鄂A' || (10000 + i * 137), json_extract('["厢式车","冷藏车","平板车","罐车"]', '$[' || (i * i % 7 % 4) || ']'), 5 + i * 7 % 26, date('2026-01-30', '-' || (i * 190) || ' days'), i % 5 <> 0, CASE WHEN i % 7 <> 0 THEN 120000 + i * 31500 % 400000 END FROM n;
+WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 220)
+INSERT INTO trips SELECT i, 1 + i * i % 17, 1 + (i * 3 + i / 5) % 5, json_extract('["武汉","成都","西安","长沙","郑州"]', '$[' || (i % 5) || ']'), json_extract('["郑州","重庆","武汉","贵阳"]', '$[' || (i * 3 % 7 % 4) || ']'), date('2026-03-16', '-' || (i * 2) || ' days'), CASE WHEN i > 4 AND i % 8 <> 3 THEN date('2026-03-16', '-' || (i * 2 - 1 - i % 4) || ' days') END, 1 + i * 11 % 24 + 0.5, 800 + i * 173 % 5200, CASE WHEN i <= 4 THEN '运输中' WHEN i % 8 = 3 THEN '已取消' ELSE '已到达' END FROM n;
+WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 40)
+INSERT INTO claims SELECT i, 5 + i * 5, json_extract('["破损","丢失","延误"]', '$[' || (i % 3) || ']'), 150 + i * 397 % 4100, date('2026-03-14', '-' || (i * 10) || ' days'), i % 4 = 0 FROM n;
