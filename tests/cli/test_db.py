@@ -186,3 +186,4 @@ def test_search_takes_the_type(refdesk: Command) -> None:
     ran = refdesk("search", "--type", "db", "--database", "shop", "products under $10", "--json")
     assert ran.code == 0
     assert [item["record_id"] for item in ran.json["items"]] == [4, 18]
+    assert "engine" not in ran.err, "the web has no part in it"

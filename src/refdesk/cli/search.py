@@ -85,7 +85,7 @@ def search(
     from refdesk.web.query import normal_text
 
     loaded = read_checked(config_path(config))
-    for warning in loaded.warnings:
+    for warning in loaded.warnings if "web" in wanted else ():
         say(f"note: {warning}")
     options: dict[str, dict[str, Any]] = {
         "web": {"sites": site or None, "engine": engine},
