@@ -14,7 +14,7 @@ DEMO_ARGS ?=
 BENCH_ARGS ?=
 # --store postgresql://… puts the documents there; --kills and --seed say how many and which.
 SOAK_ARGS ?=
-# XQuAD and CMRC 2018, as bench/kb.py says where to get them.
+# XQuAD, CMRC 2018 and sql-eval; bench/kb.py and bench/db.py say where to get them.
 BENCH_DATA ?= ../shared/data
 PYTEST_ARGS ?=
 
@@ -56,7 +56,7 @@ bench-kb: $(VENV)/test.stamp ## Measure knowledge: nDCG@10, query and ingest rat
 	$(BIN)/python bench/kb.py --data $(BENCH_DATA) $(BENCH_ARGS)
 
 bench-db: $(VENV)/test.stamp ## Measure database search on sql-eval and a million rows
-	$(BIN)/python bench/db.py
+	REFDESK_BENCH_DATA=$(BENCH_DATA) $(BIN)/python bench/db.py $(BENCH_ARGS)
 
 soak-kb: $(VENV)/test.stamp ## Kill processes that take documents in, fifty times, and look what is left
 	$(BIN)/python tests/soak/kb.py $(SOAK_ARGS)
