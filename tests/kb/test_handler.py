@@ -16,6 +16,7 @@ from refdesk.kb.handler import KnowledgeHandler
 from refdesk.kb.vectors import Vector, VectorStore
 from refdesk.search.handler import HandlerTable, SearchContext
 from refdesk.search.searcher import Searcher
+from refdesk.store.knowledge import Counts
 from refdesk.store.passages import Chunk, Collection
 from refdesk.types import SearchRequest, SearchResult
 
@@ -32,6 +33,10 @@ class Shelf:
 
     def collections(self) -> list[Collection]:
         return list(self.held.values())
+
+    def counts(self, collection: str) -> Counts:
+        mine = sum(chunk.collection == collection for chunk in self.known.values())
+        return Counts(documents=mine, ready=mine, chunks=mine, characters=0)
 
     def chunks(self, ids: Iterable[str]) -> dict[str, Chunk]:
         return {each: self.known[each] for each in ids if each in self.known}
@@ -190,6 +195,7 @@ async def test_one_fails(desk: Desk) -> None:
     """What one collection has is shown when another fails; when all fail, that is the error."""
     await desk.put("docs", a_chunk("cats sleep", "c1"))
     desk.shelf.held["broken"] = replace(desk.shelf.held["docs"], name="broken", index="gone")
+    desk.shelf.known["b1"] = a_chunk("cats", "b1", collection="broken")
     result = await desk.ask("cats", "docs", "broken")
     assert ids(result) == ["c1"]
     assert result.error is None
@@ -235,6 +241,18 @@ async def test_the_contexts_identity_counts(desk: Desk) -> None:
     )
     context = SearchContext(identity={"team": "ops"})
     assert (await desk.handler.search(request, context=context)).items == ()
+
+
+async def test_no_index(desk: Desk) -> None:
+    """An index that is gone is an error, unless there was nothing in it to be found."""
+    await desk.put("docs", a_chunk("cats sleep", "c1"))
+    await desk.index.drop("docs")
+    desk.shelf.held["begun"] = replace(desk.shelf.held["docs"], name="begun", index="begun")
+    result = await desk.ask("cats", "begun")
+    assert (result.items, result.error) == ((), None)
+    lost = await desk.ask("cats", "docs")
+    assert lost.error is not None
+    assert "kb reindex" in lost.error
 
 
 async def test_language_gate(desk: Desk) -> None:
