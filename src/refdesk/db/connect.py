@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Final
 
-from sqlalchemy import make_url
+from sqlalchemy import URL, make_url
 from sqlalchemy.exc import ArgumentError
 
 from refdesk.db.connector import Connector
@@ -12,7 +13,7 @@ from refdesk.db.embedded import Duckdb, Sqlite
 from refdesk.db.servers import Mysql, Postgres
 from refdesk.errors import ConfigError
 
-_CONNECTORS: Final[dict[str, type[Connector]]] = {
+_CONNECTORS: Final[dict[str, Callable[[URL, float], Connector]]] = {
     "sqlite": Sqlite,
     "postgresql": Postgres,
     "mysql": Mysql,

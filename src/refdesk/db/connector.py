@@ -6,6 +6,7 @@ One class per kind: those of one file are in `refdesk.db.embedded`, servers in `
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 from datetime import datetime, timedelta
 from typing import Any, Final
@@ -20,7 +21,7 @@ POOLED: Final = 4
 """Connections kept to one server: more searches at once wait for one."""
 
 
-class Connector:
+class Connector(ABC):
     """
     Makes connections to one database.
 
@@ -37,23 +38,23 @@ class Connector:
         self.url = url
         self.seconds = seconds
 
+    @abstractmethod
     def connect(self) -> Any:
         """Return a new DBAPI connection that can only read."""
-        raise NotImplementedError
 
+    @abstractmethod
     def cursor(self, connection: Any, statement: Written) -> Any:
         """Run a statement and return the cursor, which gives rows as they are fetched."""
-        raise NotImplementedError
 
     def leave(self, cursor: Any, *, whole: bool) -> None:
         """Let go of a cursor; not read to its end, it leaves its connection of no more use."""
         cursor.close()
 
+    @abstractmethod
     def stop(self, connection: Any) -> None:
         """End the statement that runs on a connection, from another thread."""
-        raise NotImplementedError
 
-    def begin(
+    def begin(  # noqa: B027 - some need nothing
         self, connection: Any, stopped: Callable[[], bool], now: datetime | None = None
     ) -> None:
         """
@@ -75,7 +76,11 @@ class Connector:
         return False
 
     def engine(self) -> Engine:
-        """Return an engine to read the schema with; dispose of it afterwards."""
+        """
+        Return an engine to read the schema with; dispose of it afterwards.
+
+        DuckDB has none: its schema is read over `connect`, see `refdesk.db.reflection`.
+        """
         raise NotImplementedError
 
     def pool(self) -> Pool:

@@ -11,7 +11,6 @@ have, in bytes.
 
 from __future__ import annotations
 
-import bisect
 import hashlib
 import io
 import json
@@ -500,11 +499,6 @@ def _line_start(text: str, at: int) -> int:
     """Return where the markup before a page's first letter begins: ``## `` belongs to its page."""
     line = text.rfind("\n", 0, at) + 1
     return line if not any(char.isalnum() for char in text[line:at]) else at
-
-
-def page_at(starts: list[int], offset: int) -> int:
-    """Return the number of the page that holds a character, from 1."""
-    return max(1, bisect.bisect_right(starts, offset))
 
 
 def _tell_lost(found: dict[str, Any]) -> None:
