@@ -160,12 +160,21 @@ class WireError(RefdeskError):
         message: What is wrong with which value, and what would be right.
         status: The HTTP status to answer with.
         param: The top-level field at fault, where there is one.
+        retry_after_s: After how many seconds the same request may pass, where that is known.
     """
 
-    def __init__(self, message: str, *, status: int = 400, param: str | None = None) -> None:
+    def __init__(
+        self,
+        message: str,
+        *,
+        status: int = 400,
+        param: str | None = None,
+        retry_after_s: int | None = None,
+    ) -> None:
         super().__init__(message)
         self.status = status
         self.param = param
+        self.retry_after_s = retry_after_s
 
 
 UpstreamFault = Literal["unreachable", "timeout", "cut", "bad_response"]

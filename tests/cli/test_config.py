@@ -49,7 +49,13 @@ def test_show(tmp_path: Path) -> None:
 
     tree = yaml_tree.parse(out)
     assert not tree.faults
-    assert tree.value["server"] == {"host": "127.0.0.1", "port": 1234, "workers": 1}
+    assert tree.value["server"] == {
+        "host": "127.0.0.1",
+        "port": 1234,
+        "workers": 1,
+        "hosts": [],
+        "origins": [],
+    }
 
 
 def test_show_origin(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -120,7 +126,7 @@ def test_error_is_a_message(
     assert captured.out == ""
     assert captured.err == (
         "refdesk.yaml:1:10: server.prot: is no key that is known here; "
-        "known: host, port, workers; did you mean 'port'?\n"
+        "known: host, port, workers, hosts, origins; did you mean 'port'?\n"
     )
 
 

@@ -15,7 +15,7 @@ import msgspec
 import structlog
 from pydantic import BaseModel, ValidationError
 
-from refdesk.api.problem import problem, read_json, refuse_foreign_page, reply_headers
+from refdesk.api.problem import problem, read_json, reply_headers
 from refdesk.api.rights import check_may_change
 from refdesk.api.routes import PREFIX, Route, find
 from refdesk.api.uploads import header_of
@@ -30,9 +30,9 @@ from refdesk.errors import (
     UnknownName,
     WireError,
 )
-from refdesk.gateway.app import Login
-from refdesk.gateway.client import Client, Receive, Scope, Send
-from refdesk.gateway.headers import login_tokens
+from refdesk.gateway.client import Client, HeaderList, Receive, Scope, Send
+from refdesk.gateway.gate import Caller
+from refdesk.gateway.headers import refusal_headers
 from refdesk.gateway.log import RequestLog
 from refdesk.ids import new_request_id
 from refdesk.search import Searcher
@@ -60,11 +60,6 @@ class ApiHost(Protocol):
         ...
 
     @property
-    def login(self) -> Login:
-        """Who a client is."""
-        ...
-
-    @property
     def keys_required(self) -> bool:
         """Whether clients need a key."""
         ...
@@ -72,11 +67,6 @@ class ApiHost(Protocol):
     @property
     def closing(self) -> bool:
         """Whether nothing new is begun."""
-        ...
-
-    @property
-    def listen(self) -> str:
-        """The host that the server listens on."""
         ...
 
     @property
@@ -93,10 +83,6 @@ class ApiHost(Protocol):
         """Return the knowledge service, opened when it is first needed."""
         ...
 
-    def claims(self, key_id: str | None) -> Mapping[str, Any]:
-        """Return the identity that requests with this key have."""
-        ...
-
     def spent(self, key_id: str | None) -> str:
         """Return why a key may not search any more today, or an empty string."""
         ...
@@ -105,19 +91,22 @@ class ApiHost(Protocol):
 class Call:
     """One request."""
 
-    def __init__(self, host: ApiHost, scope: Scope, receive: Receive, send: Send) -> None:
+    def __init__(
+        self, host: ApiHost, scope: Scope, receive: Receive, send: Send, caller: Caller
+    ) -> None:
         self.host = host
         self.scope = scope
         self.client = Client(receive, send)
         self.request_id = new_request_id()
-        self.key_id: str | None = None
-        self.identity: Mapping[str, Any] = {}
+        self.key_id = caller.key_id
+        self.identity = caller.claims
         """The claims of the client key."""
 
     async def run(self, routes: Sequence[Route]) -> None:
         """Do what one of the routes does, and answer."""
         try:
-            self._admit()
+            if self.host.closing:
+                raise WireError("this server is shutting down; try again", status=503)
             route, values = find(routes, self._method, self._parts())
             if route.changes:
                 await check_may_change(self, **values)
@@ -127,7 +116,7 @@ class Call:
             else:
                 await self._send(status, _JSON, msgspec.json.encode(body, enc_hook=str))
         except WireError as exc:
-            await self._refuse(exc.status, str(exc), **({"param": exc.param} if exc.param else {}))
+            await self.refuse(exc)
         except UnknownName as exc:
             await self._refuse(404, str(exc))
         except ConfigError as exc:
@@ -186,25 +175,22 @@ class Call:
             raise WireError("the path has a NUL in it, and nothing is called that", status=404)
         return parts
 
-    def _admit(self) -> None:
-        if self.host.closing:
-            raise WireError("this server is shutting down; try again", status=503)
-        headers = self.scope["headers"]
-        self.key_id = self.host.login.check(login_tokens(headers))
-        if self.key_id is None:
-            refuse_foreign_page(headers, self.host.listen)
-        self.identity = self.host.claims(self.key_id)
+    async def refuse(self, fault: WireError) -> None:
+        """Answer with a refusal."""
+        more = {"param": fault.param} if fault.param else {}
+        await self._refuse(fault.status, str(fault), fault.retry_after_s, **more)
 
-    async def _refuse(self, status: int, detail: str, **more: Any) -> None:
+    async def _refuse(
+        self, status: int, detail: str, retry_after_s: int | None = None, **more: Any
+    ) -> None:
         more["request_id"] = self.request_id
-        await self._send(status, _PROBLEM, problem(status, detail, **more))
+        told = refusal_headers(status, retry_after_s)
+        await self._send(status, _PROBLEM, problem(status, detail, **more), told)
 
-    async def _send(self, status: int, kind: bytes, data: bytes) -> None:
-        headers = reply_headers(kind, self.request_id)
-        if status == 401:
-            headers.append((b"www-authenticate", b"Bearer"))
-        if status in (408, 413, 415, 431, 503):
-            headers.append((b"connection", b"close"))
+    async def _send(
+        self, status: int, kind: bytes, data: bytes, told: HeaderList | None = None
+    ) -> None:
+        headers = [*reply_headers(kind, self.request_id), *(told or ())]
         if self.scope["method"] == "HEAD":
             data = b""
         if self.client.unread and self.scope["method"] in ("POST", "DELETE"):

@@ -26,10 +26,10 @@ from refdesk.errors import (
     UnknownName,
     WireError,
 )
-from refdesk.gateway.app import Login
 from refdesk.gateway.client import Client, HeaderList, Receive, Scope, Send, header
 from refdesk.gateway.driver import CHARGED_KEY
-from refdesk.gateway.headers import login_tokens
+from refdesk.gateway.gate import ANONYMOUS, Caller, Right
+from refdesk.gateway.headers import refusal_headers
 from refdesk.gateway.log import Entry, RequestLog
 from refdesk.gateway.root import Mount
 from refdesk.ids import new_request_id
@@ -73,11 +73,6 @@ class Host(Protocol):
         ...
 
     @property
-    def login(self) -> Login:
-        """Who a client is."""
-        ...
-
-    @property
     def keys_required(self) -> bool:
         """Whether clients need a key; where not, searches without one are everybody's."""
         ...
@@ -89,10 +84,6 @@ class Host(Protocol):
 
     def engines(self) -> Mapping[str, bool]:
         """Return the names of the web engines, and whether each is enabled."""
-        ...
-
-    def claims(self, key_id: str | None) -> Mapping[str, Any]:
-        """Return the identity that requests with this key have."""
         ...
 
     def spent(self, key_id: str | None) -> str:
@@ -128,29 +119,39 @@ class SearchApi:
                 ),
             ]
             found += [
-                Mount(method=method, path=path, handler=handler, shown=shown if told else "")  # type: ignore[arg-type]
+                Mount(
+                    method=method,  # type: ignore[arg-type]
+                    path=path,
+                    right=Right.CLIENT,
+                    handler=handler,
+                    refuse=self._refuse,
+                    shown=shown if told else "",
+                )
                 for method, path, handler, shown in served
             ]
         return found
 
-    async def _search(self, scope: Scope, receive: Receive, send: Send) -> None:
+    async def _search(self, scope: Scope, receive: Receive, send: Send, caller: Caller) -> None:
         _, _, name = scope["path"].partition("/search/")
 
         def read(body: bytes) -> Asked:
             kind, engine = self._target(name)
             return _aimed(read_search(body, engine=engine or None), kind, name)
 
-        await _Call(self, scope, receive, send).run(read, lambda _: _shown, strict=True)
+        await _Call(self, scope, receive, send, caller).run(read, lambda _: _shown, strict=True)
 
-    async def _alpha(self, scope: Scope, receive: Receive, send: Send) -> None:
+    async def _alpha(self, scope: Scope, receive: Receive, send: Send, caller: Caller) -> None:
         def write(body: bytes) -> Shown:
             limit = max_chars(body)
             return lambda references, said, _: write_alpha(references, said, limit)
 
-        await _Call(self, scope, receive, send).run(read_alpha, write, strict=False)
+        await _Call(self, scope, receive, send, caller).run(read_alpha, write, strict=False)
 
-    async def _references(self, scope: Scope, receive: Receive, send: Send) -> None:
-        await _Call(self, scope, receive, send).open_references()
+    async def _references(self, scope: Scope, receive: Receive, send: Send, caller: Caller) -> None:
+        await _Call(self, scope, receive, send, caller).open_references()
+
+    async def _refuse(self, scope: Scope, receive: Receive, send: Send, fault: WireError) -> None:
+        await _Call(self, scope, receive, send, ANONYMOUS).refuse(fault)
 
     def _target(self, name: str) -> tuple[str, str]:
         """Return the type of search that a path names, and its engine."""
@@ -188,13 +189,21 @@ class SearchApi:
 class _Call:
     """One request of a client."""
 
-    def __init__(self, api: SearchApi, scope: Scope, receive: Receive, send: Send) -> None:
+    def __init__(
+        self, api: SearchApi, scope: Scope, receive: Receive, send: Send, caller: Caller
+    ) -> None:
         self._api = api
         self._scope = scope
         self._client = Client(receive, send)
         self._send = send
         self._started = time.perf_counter()
-        self._entry = Entry(request_id=new_request_id(), started=time.time(), wire="search")
+        self._identity = caller.claims
+        self._entry = Entry(
+            request_id=new_request_id(),
+            started=time.time(),
+            wire="search",
+            key_id=caller.key_id,
+        )
 
     async def run(
         self,
@@ -279,7 +288,6 @@ class _Call:
         if not wanted:
             return
         host = self._api.host
-        claims = host.claims(self._entry.key_id)
         try:
             listed = await (await host.knowledge()).list()
         except StoreError as exc:
@@ -288,7 +296,7 @@ class _Call:
                 "the store does not answer, so no collection can be searched; try again",
                 status=503,
             ) from None
-        known = [each.name for each in listed if may_read(each.permission, claims)]
+        known = [each.name for each in listed if may_read(each.permission, self._identity)]
         for name in wanted:
             if name not in known:
                 fault = UnknownName("collection", name[:80], known)
@@ -305,7 +313,7 @@ class _Call:
             knowledge = await host.knowledge()
             permission = (await knowledge.show(collection)).permission
             found = None
-            if may_read(permission, host.claims(self._entry.key_id)):
+            if may_read(permission, self._identity):
                 together = [each for each in place.get("chunk_ids") or () if isinstance(each, str)]
                 found = await passage_json(knowledge, collection, chunk, beside=together)
         except RefdeskError as exc:
@@ -333,7 +341,7 @@ class _Call:
                 asked.requests,
                 request_id=entry.request_id,
                 owner=entry.key_id,
-                identity=host.claims(entry.key_id),
+                identity=self._identity,
                 incognito=entry.incognito or not asked.store,
             )
         finally:
@@ -353,19 +361,21 @@ class _Call:
             outcome.detail = results[0].error or ""
         return results
 
-    def _admit(self) -> None:
-        if self._api.host.closing:
-            raise WireError("this server is shutting down; try again", status=503)
-        self._entry.key_id = self._api.host.login.check(login_tokens(self._scope["headers"]))
+    async def refuse(self, fault: WireError) -> None:
+        """Answer with a refusal."""
+        self._entry.error = str(fault)
+        await self._refuse(
+            fault.status, str(fault), param=fault.param, retry_after_s=fault.retry_after_s
+        )
 
     async def _guarded(self, answer: Callable[[], Awaitable[None]]) -> None:
         entry, client = self._entry, self._client
         try:
-            self._admit()
+            if self._api.host.closing:
+                raise WireError("this server is shutting down; try again", status=503)
             await answer()
         except WireError as exc:
-            entry.error = str(exc)
-            await self._refuse(exc.status, str(exc), param=exc.param)
+            await self.refuse(exc)
         except asyncio.CancelledError:
             if not client.gone:
                 raise
@@ -385,12 +395,16 @@ class _Call:
         await self._refuse(status, f"the search failed: {result.error}", code=result.reason)
 
     async def _refuse(
-        self, status: int, message: str, *, param: str | None = None, code: str | None = None
+        self,
+        status: int,
+        message: str,
+        *,
+        param: str | None = None,
+        code: str | None = None,
+        retry_after_s: int | None = None,
     ) -> None:
         self._entry.status = status
-        headers = self._headers()
-        if status in (408, 413, 415, 431, 503):
-            headers.append((b"connection", b"close"))
+        headers = [*self._headers(), *refusal_headers(status, retry_after_s)]
         body = error_body(message, status=status, param=param, code=code)
         await self._client.refuse(status, headers, body)
 

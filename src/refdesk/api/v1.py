@@ -8,7 +8,9 @@ from typing import Final
 from refdesk.api import collections, databases, documents, openapi, schemas
 from refdesk.api.call import ApiHost, Call
 from refdesk.api.routes import Answer, Route
+from refdesk.errors import WireError
 from refdesk.gateway.client import Receive, Scope, Send
+from refdesk.gateway.gate import ANONYMOUS, Caller
 
 
 async def show_openapi(call: Call) -> Answer:
@@ -32,6 +34,13 @@ ROUTES: Final[tuple[Route, ...]] = (
 )
 
 
-async def answer(host: ApiHost, scope: Scope, receive: Receive, send: Send) -> None:
+async def answer(host: ApiHost, scope: Scope, receive: Receive, send: Send, caller: Caller) -> None:
     """Answer one request."""
-    await Call(host, scope, receive, send).run(ROUTES)
+    await Call(host, scope, receive, send, caller).run(ROUTES)
+
+
+async def refuse(
+    host: ApiHost, scope: Scope, receive: Receive, send: Send, fault: WireError
+) -> None:
+    """Answer a request that the gate refused."""
+    await Call(host, scope, receive, send, ANONYMOUS).refuse(fault)

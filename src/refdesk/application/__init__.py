@@ -11,7 +11,7 @@ import asyncio
 import contextlib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, Literal
 
 import structlog
 
@@ -19,12 +19,12 @@ from refdesk.api.search import SearchApi
 from refdesk.application.records import GatewayRecords, log_requests
 from refdesk.config import Config
 from refdesk.database_engine import DatabaseEngines, DatabaseSearches
-from refdesk.errors import StoreError
+from refdesk.errors import StoreError, WireError
 from refdesk.fetch import Fetcher
-from refdesk.gateway.app import WIRES, Gateway, Login, Settings
-from refdesk.gateway.auth import KeyLogin
+from refdesk.gateway.app import WIRES, Gateway, Settings
 from refdesk.gateway.client import Receive, Scope, Send
 from refdesk.gateway.driver import CHARGED_KEY, Driver
+from refdesk.gateway.gate import Access, Caller, Gate, Right
 from refdesk.gateway.log import RequestLog
 from refdesk.gateway.metrics import Metrics
 from refdesk.gateway.root import Mount, Root
@@ -71,6 +71,18 @@ def key_required(config: Config) -> bool:
     """Whether clients need a key: by default not while listening on loopback only."""
     required = config.auth.required
     return config.server.host not in _LOOPBACK if required == "auto" else required
+
+
+def access(config: Config) -> Access:
+    """Return which requests need a client key, and where those without one may come from."""
+    server = config.server
+    return Access(
+        required=key_required(config),
+        automatic=config.auth.required == "auto",
+        listen=server.host,
+        hosts=frozenset(server.hosts),
+        origins=frozenset(server.origins),
+    )
 
 
 @dataclass(kw_only=True, slots=True)
@@ -179,10 +191,9 @@ class Application:
                 spent=lambda key_id: _spent(store, keys, key_id),
             ),
             log=log,
-            login=KeyLogin(_KeyIds(keys), key_required(config)),
             settings=Settings(head_after_s=config.gateway.search.head_after_ms / 1000),
         )
-        mcp = McpFace(host, references, log, listen=config.server.host)
+        mcp = McpFace(host, references, log)
         application = cls(
             config=config,
             store=store,
@@ -196,6 +207,7 @@ class Application:
             gateway=gateway,
             root=Root(
                 gateway,
+                Gate(keys, access(config)),
                 ready=lambda: application.unready(),
                 metrics=lambda: application._metrics_page(),
                 mounts=[
@@ -252,7 +264,7 @@ class Application:
         gateway.targets = targets
         gateway.refusals.clear()
         gateway.settings = Settings(head_after_s=config.gateway.search.head_after_ms / 1000)
-        gateway.login = KeyLogin(_KeyIds(self.keys), key_required(config))
+        self.root.gate = Gate(self.keys, access(config))
         self.config = config
 
     async def close(self) -> None:
@@ -301,18 +313,31 @@ class Application:
 
 
 def _api_mounts(host: _Host) -> list[Mount]:
-    async def answer(scope: Scope, receive: Receive, send: Send) -> None:
-        # Imported when it is first asked for: many servers only ever answer models' requests.
+    # Imported when it is first asked for: many servers only ever answer models' requests.
+    async def answer(scope: Scope, receive: Receive, send: Send, caller: Caller) -> None:
         from refdesk.api import v1
 
-        await v1.answer(host, scope, receive, send)
+        await v1.answer(host, scope, receive, send, caller)
+
+    async def refuse(scope: Scope, receive: Receive, send: Send, fault: WireError) -> None:
+        from refdesk.api import v1
+
+        await v1.refuse(host, scope, receive, send, fault)
 
     path = "/api/v1/"
     told = f"GET {path}openapi.json, {path}collections/…, {path}databases/…"
+    methods: tuple[Literal["GET", "POST", "DELETE"], ...] = ("GET", "POST", "DELETE")
     return [
-        Mount(method="GET", path=path, handler=answer, shown=told),
-        Mount(method="POST", path=path, handler=answer),
-        Mount(method="DELETE", path=path, handler=answer),
+        Mount(
+            method=method,
+            path=path,
+            right=Right.CLIENT,
+            handler=answer,
+            refuse=refuse,
+            files=True,
+            shown=told if method == "GET" else "",
+        )
+        for method in methods
     ]
 
 
@@ -338,15 +363,6 @@ def _spent(store: Store, keys: KeyRing, key_id: str | None) -> str:
     return f"the client key {key.name!r} has done its {key.daily_limit} searches of today (UTC)"
 
 
-class _KeyIds:
-    def __init__(self, keys: KeyRing) -> None:
-        self._keys = keys
-
-    def id_of(self, presented: str) -> str | None:
-        key = self._keys.check(presented)
-        return key.id if key else None
-
-
 def _uses(config: Config) -> SearchUses:
     return SearchUses.read(config.uses.model_dump())
 
@@ -360,10 +376,6 @@ class _Host:
     @property
     def searcher(self) -> Searcher:
         return self._application().searcher
-
-    @property
-    def login(self) -> Login:
-        return self._application().gateway.login
 
     @property
     def keys_required(self) -> bool:
@@ -388,10 +400,6 @@ class _Host:
     def claims(self, key_id: str | None) -> Mapping[str, Any]:
         key = self._application().keys.get(key_id) if key_id else None
         return key.claims if key else {}
-
-    @property
-    def listen(self) -> str:
-        return self._application().config.server.host
 
     async def knowledge(self) -> Knowledge:
         return await self._application().kb.knowledge()

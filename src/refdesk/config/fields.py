@@ -102,6 +102,20 @@ def _web_url(value: Any) -> Any:
     return value
 
 
+def _host_name(value: Any) -> Any:
+    if isinstance(value, str) and not re.fullmatch(r"[\w.-]{1,253}|[0-9A-Fa-f:.]+", value):
+        raise ValueError("should be a host name such as refdesk.example.com, without port or path")
+    return value.lower() if isinstance(value, str) else value
+
+
+def _origin(value: Any) -> Any:
+    if isinstance(value, str) and not re.fullmatch(
+        r"https?://([\w.-]{1,253}|\[[0-9A-Fa-f:.]+\])(:\d{1,5})?/?", value, re.IGNORECASE
+    ):
+        raise ValueError("should be an origin such as https://chat.example.com, without a path")
+    return value.lower().rstrip("/") if isinstance(value, str) else value
+
+
 def _base_url(value: Any) -> Any:
     if not isinstance(value, str):
         return value
@@ -143,6 +157,9 @@ Positive = Annotated[int, BeforeValidator(_no_bool), Field(ge=1)]
 Share = Annotated[float, BeforeValidator(_no_bool), Field(ge=0, le=1, allow_inf_nan=False)]
 Weight = Annotated[float, BeforeValidator(_no_bool), Field(ge=0, allow_inf_nan=False)]
 Flag = Annotated[bool, BeforeValidator(_known_bool)]
+HostName = Annotated[str, BeforeValidator(_host_name)]
+Origin = Annotated[str, BeforeValidator(_origin)]
+"""A web origin in lower case, without a slash at its end."""
 WebUrl = Annotated[str, BeforeValidator(_web_url)]
 BaseUrl = Annotated[str, BeforeValidator(_base_url)]
 """An address that paths are appended to; it comes without a slash at its end."""

@@ -22,8 +22,10 @@ from refdesk.config.fields import (
     BaseUrl,
     Count,
     Flag,
+    HostName,
     Listed,
     OpenSection,
+    Origin,
     Positive,
     Secret,
     Section,
@@ -58,6 +60,17 @@ class ServerSection(Section):
         default=8484, le=65535, description="The port to listen on; 0 picks a free one."
     )
     workers: Positive = Field(default=1, description="How many processes answer.")
+    hosts: tuple[HostName, ...] = Field(
+        default=(),
+        description="Further names that requests without a client key may call this server by.",
+    )
+    origins: tuple[Origin, ...] = Field(
+        default=(),
+        description=(
+            "Web origins (`https://chat.example.com`) whose pages may call this server, also "
+            "without a client key where none is needed."
+        ),
+    )
 
 
 class StoreSection(Section):

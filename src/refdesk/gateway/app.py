@@ -11,7 +11,7 @@ import asyncio
 import time
 from collections.abc import AsyncIterator, Callable, Coroutine, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Final, Protocol
+from typing import Any, Final
 
 import structlog
 
@@ -28,7 +28,8 @@ from refdesk.gateway.client import (
 )
 from refdesk.gateway.decoding import decoded, decoded_pieces
 from refdesk.gateway.driver import Driver
-from refdesk.gateway.headers import login_tokens, to_client, to_upstream
+from refdesk.gateway.gate import ANONYMOUS, Caller
+from refdesk.gateway.headers import refusal_headers, to_client, to_upstream
 from refdesk.gateway.log import Entry, RequestLog
 from refdesk.gateway.route import Route
 from refdesk.gateway.targets import Target, Targets, Way
@@ -62,13 +63,6 @@ _FAULT_END: Final = {
 _log: structlog.stdlib.BoundLogger = structlog.get_logger("refdesk")
 
 
-class Login(Protocol):
-    """Who a client is."""
-
-    def check(self, tokens: list[str]) -> str | None:
-        """Return the id of the client's key, None where none is needed; WireError (401) else."""
-
-
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Settings:
     """What the configuration says to the gateway itself."""
@@ -80,13 +74,12 @@ class Settings:
 
 @dataclass(kw_only=True, slots=True)
 class Gateway:
-    """The three model routes.  A reload puts new targets, settings and login in place."""
+    """The three model routes.  A reload puts new targets and settings in place."""
 
     targets: Targets
     upstream: UpstreamClient
     driver: Driver
     log: RequestLog
-    login: Login
     settings: Settings = field(default_factory=Settings)
     refusals: set[tuple[str, str]] = field(default_factory=set)
     """Upstreams that answered 400 to a request with a search tool, by name and wire."""
@@ -94,16 +87,22 @@ class Gateway:
     """Answers under way go on; nothing new is begun."""
 
     def handle(
-        self, wire: Wire, scope: Scope, receive: Receive, send: Send
+        self, wire: Wire, scope: Scope, receive: Receive, send: Send, caller: Caller
     ) -> Coroutine[Any, Any, None]:
         """Answer a model request; whatever goes wrong is an answer too."""
-        return _Request(self, wire, scope, receive, send).run(self._answer)
+        return _Request(self, wire, scope, receive, send, caller).run(self._answer)
 
     def count_tokens(
-        self, wire: Wire, scope: Scope, receive: Receive, send: Send
+        self, wire: Wire, scope: Scope, receive: Receive, send: Send, caller: Caller
     ) -> Coroutine[Any, Any, None]:
         """Answer a request to count tokens: what would go to the model is counted."""
-        return _Request(self, wire, scope, receive, send).run(self._count)
+        return _Request(self, wire, scope, receive, send, caller).run(self._count)
+
+    def refuse(
+        self, wire: Wire, scope: Scope, receive: Receive, send: Send, fault: WireError
+    ) -> Coroutine[Any, Any, None]:
+        """Answer a request that the gate refused, and log it."""
+        return _Request(self, wire, scope, receive, send, ANONYMOUS).run_refused(fault)
 
     # What a request is answered with
 
@@ -209,14 +208,25 @@ class _Request:
     __slots__ = ("client", "entry", "gateway", "head", "scope", "started", "target", "way", "wire")
 
     def __init__(
-        self, gateway: Gateway, wire: Wire, scope: Scope, receive: Receive, send: Send
+        self,
+        gateway: Gateway,
+        wire: Wire,
+        scope: Scope,
+        receive: Receive,
+        send: Send,
+        caller: Caller,
     ) -> None:
         self.gateway = gateway
         self.wire = wire
         self.scope = scope
         self.client = Client(receive, send, scope)
         self.started = time.perf_counter()
-        self.entry = Entry(request_id=new_request_id(), started=time.time(), wire=wire.NAME)
+        self.entry = Entry(
+            request_id=new_request_id(),
+            started=time.time(),
+            wire=wire.NAME,
+            key_id=caller.key_id,
+        )
         self.head: Head
         self.target: Target
         self.way: Way
@@ -228,7 +238,6 @@ class _Request:
             headers: HeaderList = self.scope["headers"]
             if self.gateway.closing:
                 raise WireError("this server is shutting down; try again", status=503)
-            entry.key_id = self.gateway.login.check(login_tokens(headers))
             body = await client.read_body(headers)
             entry.client_request_id = client.request_id
             entry.incognito = client.incognito
@@ -244,7 +253,7 @@ class _Request:
             await answer(self, document, body, head)  # type: ignore[misc]
         except WireError as exc:
             entry.error = str(exc)
-            await self.refuse(exc.status, str(exc), exc.param)
+            await self.refuse(exc.status, str(exc), exc.param, exc.retry_after_s)
         except UpstreamError as exc:
             entry.error = str(exc)
             entry.end = _FAULT_END[exc.fault]  # type: ignore[assignment]
@@ -269,6 +278,15 @@ class _Request:
             finally:
                 entry.total_s = time.perf_counter() - self.started
                 self.gateway.log.add(entry)
+
+    async def run_refused(self, fault: WireError) -> None:
+        """Answer with the gate's refusal, and log it."""
+        self.entry.error = str(fault)
+        try:
+            await self.refuse(fault.status, str(fault), fault.param, fault.retry_after_s)
+        finally:
+            self.entry.total_s = time.perf_counter() - self.started
+            self.gateway.log.add(self.entry)
 
     # The upstream
 
@@ -426,7 +444,9 @@ class _Request:
         self.entry.error = str(exc)
         await self.client.write(ending)
 
-    async def refuse(self, status: int, message: str, param: str | None) -> None:
+    async def refuse(
+        self, status: int, message: str, param: str | None, retry_after_s: int | None = None
+    ) -> None:
         """Answer with an error of our own, in the client's wire."""
         await self.client.stop_pings()
         entry = self.entry
@@ -438,10 +458,10 @@ class _Request:
         body = self.wire.error_body(
             message, status=status, param=param, request_id=entry.request_id
         )
-        headers: HeaderList = [(b"content-type", b"application/json")]
-        if status in (408, 413, 415, 431, 503):
-            # What is left of the body is not read.
-            headers.append((b"connection", b"close"))
+        headers: HeaderList = [
+            (b"content-type", b"application/json"),
+            *refusal_headers(status, retry_after_s),
+        ]
         await self.client.refuse(status, self.head_lines(headers), body)
 
 

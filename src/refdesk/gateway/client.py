@@ -11,7 +11,7 @@ from itertools import chain
 from typing import Any, Final
 
 from refdesk.errors import WireError
-from refdesk.gateway.headers import clean
+from refdesk.gateway.headers import clean, is_incognito
 
 Scope = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
@@ -120,7 +120,7 @@ class Client:
             elif name in (b"x-request-id", b"x-client-request-id"):
                 self.request_id = value[:128].decode("latin-1")
             elif name == b"x-refdesk-incognito":
-                self.incognito = value.strip().lower() not in (b"", b"0", b"false", b"off", b"no")
+                self.incognito = is_incognito([(name, value)])
             elif name == b"content-encoding" and value.lower() not in (b"", b"identity"):
                 coding = value.decode("latin-1")[:40]
                 raise WireError(

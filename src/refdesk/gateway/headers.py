@@ -61,6 +61,9 @@ _KEPT_FROM_CLIENT: Final = _HOP_BY_HOP | {
     b"server-timing",
 }
 
+_PATIENCE_S: Final = 60
+"""Clients that wait longer for a retry only seem to hang."""
+
 LOGIN_HEADERS: Final = frozenset({b"authorization", b"x-api-key", b"x-goog-api-key", b"api-key"})
 
 
@@ -101,6 +104,37 @@ def clean(value: bytes) -> bytes:
     if b"\r" in value or b"\n" in value or b"\0" in value:
         return value.replace(b"\r", b" ").replace(b"\n", b" ").replace(b"\0", b" ")
     return value
+
+
+def refusal_headers(status: int, retry_after_s: int | None = None) -> list[tuple[bytes, bytes]]:
+    """
+    Return the header lines that every refusal of ours carries for its status.
+
+    ``x-should-retry: false`` keeps the official SDKs and Claude Code from repeating a request that
+    a repetition cannot mend, so that their users see the message at once.
+
+    Args:
+        status: Of the answer.
+        retry_after_s: After how many seconds the same request may pass.
+    """
+    lines: list[tuple[bytes, bytes]] = []
+    if status == 401:
+        lines.append((b"www-authenticate", b"Bearer"))
+    if status in (408, 413, 415, 431, 503):
+        # What is left of the body is not read.
+        lines.append((b"connection", b"close"))
+    if retry_after_s is not None:
+        lines.append((b"retry-after", b"%d" % retry_after_s))
+    again = status in (408, 409, 429) or status >= 500
+    if not again or (retry_after_s or 0) > _PATIENCE_S:
+        lines.append((b"x-should-retry", b"false"))
+    return lines
+
+
+def is_incognito(headers: Headers) -> bool:
+    """Return whether the client asks that nothing of its request be kept."""
+    given = [value for name, value in headers if name == b"x-refdesk-incognito"]
+    return bool(given) and given[-1].strip().lower() not in (b"", b"0", b"false", b"off", b"no")
 
 
 def login_tokens(headers: Headers) -> list[str]:

@@ -1,25 +1,31 @@
 """
-The gateway's front door: which path is which, and the small pages beside the model routes.
+The route table: what answers each path, which right it asks for, and the small pages beside the
+model routes.
+
+Every request passes `refdesk.gateway.gate` here, before its handler is called.
 """
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, MutableMapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Final, Literal
+from typing import Any, Final, Literal
 
 import msgspec
 
 from refdesk.errors import WireError
 from refdesk.gateway.app import WIRES, Gateway
-from refdesk.gateway.client import HeaderList, Receive, Scope, Send
-from refdesk.gateway.headers import login_tokens
+from refdesk.gateway.client import Client, HeaderList, Receive, Scope, Send
+from refdesk.gateway.gate import Caller, Gate, Right
+from refdesk.gateway.headers import refusal_headers
 from refdesk.ids import new_request_id
 from refdesk.wires import chat, messages
 from refdesk.wires.base import Wire
 
-Handler = Callable[[Scope, Receive, Send], Awaitable[None]]
+Handler = Callable[[Scope, Receive, Send, Caller], Awaitable[None]]
+Refuse = Callable[[Scope, Receive, Send, WireError], Awaitable[None]]
+"""Answers what the gate refused, in the route's own error shape."""
 
 MODEL_ROUTES: Final = (
     "POST /v1/messages, POST /v1/messages/count_tokens, POST /v1/chat/completions, "
@@ -31,14 +37,18 @@ _JSON: Final = b"application/json"
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Mount:
-    """A path beside the model routes, answered by somebody else."""
+    """A route: a method, a path, what answers it and who may call it."""
 
     method: Literal["GET", "POST", "DELETE"]
     path: str
     """One that ends in a slash stands for all that begin with it."""
+    right: Right
     handler: Handler
+    refuse: Refuse
+    files: bool = False
+    """Whether it takes uploads, so that a form of the same site may be sent to it."""
     shown: str = ""
-    """How it is told to whoever asks for a path that is not served."""
+    """How error messages and the start page list it; empty: not at all."""
 
 
 class Root:
@@ -47,6 +57,7 @@ class Root:
 
     Args:
         gateway: The model routes.
+        gate: Admits requests; a reload replaces it.
         ready: Returns what keeps the server from being ready, or an empty string.
         metrics: Writes the Prometheus page: its content type and body.
         mounts: What else is served.  Model routes are looked up first.
@@ -55,34 +66,23 @@ class Root:
     def __init__(
         self,
         gateway: Gateway,
+        gate: Gate,
         *,
         ready: Callable[[], str],
         metrics: Callable[[], tuple[str, bytes]],
         mounts: Sequence[Mount] = (),
     ) -> None:
         self.gateway = gateway
+        self.gate = gate
         self._ready = ready
         self._metrics = metrics
-        self._posts: dict[str, Handler] = {}
-        for wire in WIRES.values():
-            for prefix in ("/v1", ""):
-                self._posts[prefix + wire.PATH] = self._model_route(wire)
-        for prefix in ("/v1", ""):
-            self._posts[f"{prefix}/messages/count_tokens"] = self._count_route()
-        self._gets: dict[str, Handler] = {
-            "/": self._home,
-            "/livez": self._livez,
-            "/readyz": self._readyz,
-            "/metrics": self._metrics_page,
-            "/v1/models": self._models,
-            "/models": self._models,
-        }
-        self._deletes: dict[str, Handler] = {}
-        tables = {"GET": self._gets, "POST": self._posts, "DELETE": self._deletes}
-        for mount in mounts:
-            if not mount.path.endswith("/"):
-                tables[mount.method][mount.path] = mount.handler
-        self._below = [mount for mount in mounts if mount.path.endswith("/")]
+        self.mounts: tuple[Mount, ...] = (*self._model_routes(), *self._pages(), *mounts)
+        """Every route; looked up in this order."""
+        self._exact: dict[tuple[str, str], Mount] = {}
+        for mount in self.mounts:
+            if not mount.path.endswith("/") or mount.path == "/":
+                self._exact.setdefault((mount.method, mount.path), mount)
+        self._below = [each for each in self.mounts if each.path.endswith("/") and each.path != "/"]
         self._served = ", ".join([MODEL_ROUTES, *(mount.shown for mount in mounts if mount.shown)])
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -92,55 +92,94 @@ class Root:
                 await receive()
                 await send({"type": "websocket.close", "code": 1000})
             return
-        method, path = scope["method"], scope["path"]
-        if method == "POST":
-            handler = self._posts.get(path) or self._find_below("POST", path)
-        elif method in ("GET", "HEAD"):
-            handler = self._gets.get(path)
-            if handler is None and path.startswith(("/v1/models/", "/models/")):
-                handler = self._model
-            handler = handler or self._find_below("GET", path)
-        elif method == "DELETE":
-            handler = self._deletes.get(path) or self._find_below("DELETE", path)
-        else:
-            handler = None
-        await (handler or self._unknown)(scope, receive, send)
+        method, headers = scope["method"], scope["headers"]
+        origin = self.gate.allows_origin(headers)
+        if origin is not None:
+            send = _shared_with(origin, send)
+            if method == "OPTIONS":
+                await _answer(scope, send, 204, _TEXT, b"", _preflight(headers))
+                return
+        mount = self.find("GET" if method == "HEAD" else method, scope["path"])
+        try:
+            if mount is None:
+                self.gate.admit(headers, Right.PAGE)
+                raise self._unknown(method, scope["path"])
+            caller = self.gate.admit(
+                headers,
+                Right.OPEN if method == "HEAD" and mount.path == "/" else mount.right,
+                posts=method == "POST",
+                files=mount.files,
+            )
+        except WireError as exc:
+            await (mount.refuse if mount else _refuse)(scope, receive, send, exc)
+            return
+        await mount.handler(scope, receive, send, caller)
 
-    def _find_below(self, method: str, path: str) -> Handler | None:
+    def find(self, method: str, path: str) -> Mount | None:
+        """Return the route of a method and a path, None where none is."""
+        found = self._exact.get((method, path))
+        if found is not None:
+            return found
         for mount in self._below:
             if mount.method == method and path.startswith(mount.path):
-                return mount.handler
+                return mount
         return None
 
-    # Model routes
+    # Routes
 
-    def _model_route(self, wire: Wire) -> Handler:
-        return partial(self.gateway.handle, wire)
+    def _model_routes(self) -> list[Mount]:
+        gateway = self.gateway
+        found: list[Mount] = []
+        for prefix in ("/v1", ""):
+            served = [(wire.PATH, wire, gateway.handle) for wire in WIRES.values()]
+            served.append(("/messages/count_tokens", messages, gateway.count_tokens))
+            found += [
+                Mount(
+                    method="POST",
+                    path=prefix + path,
+                    right=Right.CLIENT,
+                    handler=partial(handle, wire),
+                    refuse=partial(gateway.refuse, wire),
+                )
+                for path, wire, handle in served
+            ]
+        return found
 
-    def _count_route(self) -> Handler:
-        return partial(self.gateway.count_tokens, messages)
+    def _pages(self) -> list[Mount]:
+        pages = [
+            ("/", Right.PAGE, self._home),
+            ("/livez", Right.OPEN, self._livez),
+            ("/readyz", Right.OPEN, self._readyz),
+            ("/metrics", Right.METRICS, self._metrics_page),
+            ("/v1/models", Right.CLIENT, self._models),
+            ("/models", Right.CLIENT, self._models),
+            ("/v1/models/", Right.CLIENT, self._model),
+            ("/models/", Right.CLIENT, self._model),
+        ]
+        return [
+            Mount(method="GET", path=path, right=right, handler=handler, refuse=_refuse)
+            for path, right, handler in pages
+        ]
 
     # Pages
 
-    async def _home(self, scope: Scope, _: Receive, send: Send) -> None:
+    async def _home(self, scope: Scope, receive: Receive, send: Send, _: Caller) -> None:
         await _answer(scope, send, 200, _TEXT, f"Refdesk. {self._served}\n".encode())
 
-    async def _livez(self, scope: Scope, _: Receive, send: Send) -> None:
+    async def _livez(self, scope: Scope, receive: Receive, send: Send, _: Caller) -> None:
         await _answer(scope, send, 200, _TEXT, b"ok\n")
 
-    async def _readyz(self, scope: Scope, _: Receive, send: Send) -> None:
+    async def _readyz(self, scope: Scope, receive: Receive, send: Send, _: Caller) -> None:
         missing = self._ready()
         await _answer(
             scope, send, 503 if missing else 200, _TEXT, (missing or "ready").encode() + b"\n"
         )
 
-    async def _metrics_page(self, scope: Scope, _: Receive, send: Send) -> None:
+    async def _metrics_page(self, scope: Scope, receive: Receive, send: Send, _: Caller) -> None:
         kind, body = self._metrics()
         await _answer(scope, send, 200, kind.encode(), body)
 
-    async def _models(self, scope: Scope, _: Receive, send: Send) -> None:
-        if not await self._admit(scope, send):
-            return
+    async def _models(self, scope: Scope, receive: Receive, send: Send, _: Caller) -> None:
         names = list(self.gateway.targets.by_name)
         if _speaks_messages(scope):
             listed = [_messages_model(name) for name in names]
@@ -154,14 +193,12 @@ class Root:
             body = {"object": "list", "data": [self._openai_model(name) for name in names]}
         await _answer(scope, send, 200, _JSON, msgspec.json.encode(body))
 
-    async def _model(self, scope: Scope, _: Receive, send: Send) -> None:
-        if not await self._admit(scope, send):
-            return
+    async def _model(self, scope: Scope, receive: Receive, send: Send, _: Caller) -> None:
         name = scope["path"].split("/models/", 1)[1]
         try:
             target = self.gateway.targets.find(name)
         except WireError as exc:
-            await _refuse(scope, send, exc)
+            await _refuse(scope, receive, send, exc)
             return
         body = (
             _messages_model(target.name)
@@ -174,32 +211,19 @@ class Root:
         target = self.gateway.targets.by_name[name]
         return {"id": name, "object": "model", "created": 0, "owned_by": target.upstream}
 
-    async def _admit(self, scope: Scope, send: Send) -> bool:
-        try:
-            self.gateway.login.check(login_tokens(scope["headers"]))
-        except WireError as exc:
-            await _refuse(scope, send, exc)
-            return False
-        return True
+    def _unknown(self, method: str, path: str) -> WireError:
+        allowed = [other for other in ("POST", "GET", "DELETE") if self.find(other, path)]
+        if allowed:
+            return NotServed(f"{method} {path[:200]} is not served; use {allowed[0]}", allowed)
+        return WireError(f"{path[:200]} is not served here; served: {self._served}", status=404)
 
-    async def _unknown(self, scope: Scope, _: Receive, send: Send) -> None:
-        path, method = scope["path"], scope["method"]
-        known = [
-            allowed
-            for allowed, table in (
-                ("POST", self._posts),
-                ("GET", self._gets),
-                ("DELETE", self._deletes),
-            )
-            if path in table or self._find_below(allowed, path)
-        ]
-        if known:
-            fault = WireError(f"{method} {path[:200]} is not served; use {known[0]}", status=405)
-        else:
-            fault = WireError(
-                f"{path[:200]} is not served here; served: {self._served}", status=404
-            )
-        await _refuse(scope, send, fault, allow=known)
+
+class NotServed(WireError):
+    """The path is served with other methods."""
+
+    def __init__(self, message: str, allowed: Sequence[str]) -> None:
+        super().__init__(message, status=405)
+        self.allowed = ", ".join(allowed)
 
 
 def _messages_model(name: str) -> dict[str, object]:
@@ -215,19 +239,56 @@ def _speaks_messages(scope: Scope) -> bool:
     return any(name == b"anthropic-version" for name, _ in scope["headers"])
 
 
-async def _refuse(
-    scope: Scope, send: Send, fault: WireError, allow: list[str] | None = None
-) -> None:
+async def _refuse(scope: Scope, receive: Receive, send: Send, fault: WireError) -> None:
     request_id = new_request_id()
     path = scope["path"]
     wire: Wire = messages if _speaks_messages(scope) or "/messages" in path else chat
     body = wire.error_body(
         str(fault), status=fault.status, param=fault.param, request_id=request_id
     )
-    extra: HeaderList = [(b"x-request-id", request_id.encode())]
-    if allow:
-        extra.append((b"allow", ", ".join(allow).encode()))
-    await _answer(scope, send, fault.status, _JSON, body, extra)
+    headers: HeaderList = [
+        (b"content-type", _JSON),
+        (b"x-content-type-options", b"nosniff"),
+        (b"x-request-id", request_id.encode()),
+        *refusal_headers(fault.status, fault.retry_after_s),
+    ]
+    if isinstance(fault, NotServed):
+        headers.append((b"allow", fault.allowed.encode()))
+    client = Client(receive, send)
+    if scope["method"] == "GET":
+        await client.answer(fault.status, headers, body)
+    else:
+        await client.refuse(fault.status, headers, b"" if scope["method"] == "HEAD" else body)
+
+
+_CORS_HEADERS: Final = (
+    b"x-request-id, x-refdesk-search, x-refdesk-wire, x-refdesk-notices, server-timing, retry-after"
+)
+
+
+def _shared_with(origin: bytes, send: Send) -> Send:
+    """Return a `send` that lets pages of an origin in ``server.origins`` read the answer."""
+
+    async def share(message: MutableMapping[str, Any]) -> None:
+        if message["type"] == "http.response.start":
+            message["headers"] = [
+                *message.get("headers", ()),
+                (b"access-control-allow-origin", origin),
+                (b"access-control-expose-headers", _CORS_HEADERS),
+                (b"vary", b"origin"),
+            ]
+        await send(message)
+
+    return share
+
+
+def _preflight(headers: HeaderList) -> HeaderList:
+    wanted = dict(headers).get(b"access-control-request-headers", b"content-type, authorization")
+    return [
+        (b"access-control-allow-methods", b"GET, POST, DELETE"),
+        (b"access-control-allow-headers", wanted),
+        (b"access-control-max-age", b"600"),
+    ]
 
 
 async def _answer(

@@ -12,18 +12,18 @@ import asyncio
 import contextlib
 from collections.abc import Awaitable, Callable
 from importlib import import_module
-from ipaddress import ip_address
 from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 
 from refdesk.errors import WireError
-from refdesk.gateway.client import Receive, Scope, Send
-from refdesk.gateway.headers import login_tokens
+from refdesk.gateway.client import Client, Receive, Scope, Send
+from refdesk.gateway.gate import Caller, Right
+from refdesk.gateway.headers import is_incognito, refusal_headers
 from refdesk.gateway.log import RequestLog
 from refdesk.gateway.root import Mount
 from refdesk.ids import new_request_id
-from refdesk.mcp_server.searches import Host, Searches
+from refdesk.mcp_server.searches import Host, Searches, ToolCall
 from refdesk.records import ReferenceBook
 
 if TYPE_CHECKING:
@@ -33,7 +33,6 @@ PATH: Final = "/mcp"
 MAX_BODY_BYTES: Final = 262_144
 BODY_TIMEOUT_S: Final = 30.0
 
-_LOOPBACK: Final = ("127.0.0.1", "localhost", "[::1]")
 _NO_REQUEST: Final = -32600
 """JSON-RPC's code for what is no valid request."""
 
@@ -46,17 +45,11 @@ class McpFace:
         host: The application.
         book: Opens references of earlier searches.
         log: Told of every search.
-        listen: Where the server listens.  Requests without a key must name it, this machine, or a
-            bare IP address as their host: a web page elsewhere can give its own name another
-            address, but not another name.
     """
 
-    def __init__(
-        self, host: Host, book: ReferenceBook, log: RequestLog, *, listen: str = "127.0.0.1"
-    ) -> None:
+    def __init__(self, host: Host, book: ReferenceBook, log: RequestLog) -> None:
         self._host = host
         self._searches = Searches(host, book, log)
-        self._names = [*_LOOPBACK, f"[{listen}]" if ":" in listen else listen]
         self._opening: asyncio.Task[None] | None = None
         self._manager: StreamableHTTPSessionManager | None = None
         self._running: asyncio.Task[None] | None = None
@@ -64,9 +57,16 @@ class McpFace:
 
     def mount(self) -> Mount:
         """Return the route."""
-        return Mount(method="POST", path=PATH, handler=self, shown=f"POST {PATH} (MCP)")
+        return Mount(
+            method="POST",
+            path=PATH,
+            right=Right.CLIENT,
+            handler=self,
+            refuse=_refuse,
+            shown=f"POST {PATH} (MCP)",
+        )
 
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+    async def __call__(self, scope: Scope, receive: Receive, send: Send, caller: Caller) -> None:
         """Answer a request to ``/mcp``."""
         request_id = new_request_id()
 
@@ -83,17 +83,19 @@ class McpFace:
             await send(message)
 
         try:
-            key_id = self._admit(scope)
+            if self._host.closing:
+                raise WireError("this server is shutting down; try again", status=503)
             body = await _read_body(receive)
         except WireError as exc:
-            await _refuse(answer, exc)
+            await _refuse(scope, receive, answer, exc)
             return
         if body is None:
             return
         manager = await self._open()
-        scope = {**scope, "refdesk.caller": (request_id, key_id)}
-        if key_id is None and not await self._trusted(scope, receive, answer):
-            return
+        call = ToolCall(
+            request_id=request_id, caller=caller, incognito=is_incognito(scope["headers"])
+        )
+        scope = {**scope, "refdesk.caller": call}
 
         async def work(given: Receive) -> None:
             await manager.handle_request(scope, given, answer)
@@ -108,18 +110,6 @@ class McpFace:
                 await self._opening
         if self._running is not None:
             await self._running
-
-    def _admit(self, scope: Scope) -> str | None:
-        """Return the id of the client's key; WireError where the request is none for here."""
-        if scope["method"] != "POST":
-            raise WireError(
-                f"{scope['method'][:20]} {PATH} is not served, since there are no sessions; use "
-                "POST",
-                status=405,
-            )
-        if self._host.closing:
-            raise WireError("this server is shutting down; try again", status=503)
-        return self._host.login.check(login_tokens(scope["headers"]))
 
     async def _open(self) -> StreamableHTTPSessionManager:
         if self._manager is None:
@@ -157,43 +147,6 @@ class McpFace:
         self._running = asyncio.create_task(run(), name="MCP server")
         await up.wait()
         self._manager = manager
-
-    async def _trusted(self, scope: Scope, receive: Receive, send: Send) -> bool:
-        """
-        Whether no web page can have sent this request behind the user's back; else refuse it.
-
-        Whoever shows a key is no such page.
-        """
-        from mcp.server.transport_security import (
-            TransportSecurityMiddleware,
-            TransportSecuritySettings,
-        )
-        from starlette.requests import Request
-
-        request = Request(scope)
-        hosts = [*self._names, *_bare_address(request.headers.get("host", ""))]
-        ours = [form for host in hosts for form in (host, f"{host}:*")]
-        origins = [f"{scheme}://{host}" for scheme in ("http", "https") for host in ours]
-        settings = TransportSecuritySettings(
-            enable_dns_rebinding_protection=True, allowed_hosts=ours, allowed_origins=origins
-        )
-        refusal = await TransportSecurityMiddleware(settings).validate_request(
-            request, is_post=True
-        )
-        if refusal is None:
-            return True
-        await refusal(scope, receive, send)
-        return False
-
-
-def _bare_address(host: str) -> list[str]:
-    """Return the host of a header, if it is an IP address and no name."""
-    name = host.rpartition(":")[0] if not host.endswith("]") and ":" in host else host
-    try:
-        ip_address(name.removeprefix("[").removesuffix("]"))
-    except ValueError:
-        return []
-    return [name]
 
 
 async def _read_body(receive: Receive) -> bytes | None:
@@ -251,18 +204,15 @@ async def _while_connected(
             await working
 
 
-async def _refuse(send: Send, fault: WireError) -> None:
+async def _refuse(scope: Scope, receive: Receive, send: Send, fault: WireError) -> None:
     body = {
         "jsonrpc": "2.0",
         "id": None,
         "error": {"code": _NO_REQUEST, "message": str(fault)},
     }
-    headers = [(b"content-type", b"application/json")]
-    if fault.status == 401:
-        headers.append((b"www-authenticate", b"Bearer"))
-    if fault.status == 405:
-        headers.append((b"allow", b"POST"))
     data = msgspec.json.encode(body)
-    headers.append((b"content-length", b"%d" % len(data)))
-    await send({"type": "http.response.start", "status": fault.status, "headers": headers})
-    await send({"type": "http.response.body", "body": data})
+    headers = [
+        (b"content-type", b"application/json"),
+        *refusal_headers(fault.status, fault.retry_after_s),
+    ]
+    await Client(receive, send).refuse(fault.status, headers, data)

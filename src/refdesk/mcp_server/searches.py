@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any, Final, Protocol
 
 from refdesk.errors import WireError
-from refdesk.gateway.app import Login
 from refdesk.gateway.driver import CHARGED_KEY
+from refdesk.gateway.gate import Caller
 from refdesk.gateway.log import Entry, RequestLog
 from refdesk.records import ReferenceBook
 from refdesk.search import Searcher
@@ -27,11 +28,6 @@ class Host(Protocol):
         ...
 
     @property
-    def login(self) -> Login:
-        """How clients log in."""
-        ...
-
-    @property
     def keys_required(self) -> bool:
         """Whether clients need a key; where not, searches without one are everybody's."""
         ...
@@ -41,13 +37,19 @@ class Host(Protocol):
         """Whether nothing new is begun."""
         ...
 
-    def claims(self, key_id: str | None) -> Mapping[str, Any]:
-        """Return the identity that requests with this key have."""
-        ...
-
     def spent(self, key_id: str | None) -> str:
         """Return why a key may not search any more today, or an empty string."""
         ...
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ToolCall:
+    """The HTTP request that carries a tool call."""
+
+    request_id: str
+    caller: Caller
+    incognito: bool = False
+    """Whether the client asked that nothing of it be kept (``x-refdesk-incognito``)."""
 
 
 class Searches:
@@ -74,26 +76,27 @@ class Searches:
         """The collections that are searched where a call names none."""
         return self._host.searcher.config.kb.collections
 
-    async def search(
-        self, request: Mapping[str, Any], *, request_id: str, key_id: str | None
-    ) -> SearchResult:
+    async def search(self, request: Mapping[str, Any], call: ToolCall) -> SearchResult:
         """
         Search.
 
         Raises:
             WireError: The key may not search any more today.
         """
+        request_id, key_id = call.request_id, call.caller.key_id
         if spent := self._host.spent(key_id):
             raise WireError(spent, status=429)
         CHARGED_KEY.set(key_id)
         entry = Entry(request_id=request_id, started=time.time(), wire="mcp", key_id=key_id)
+        entry.incognito = call.incognito
         started = time.perf_counter()
         try:
             result = await self._host.searcher.search(
                 request,
                 request_id=request_id,
                 owner=key_id,
-                identity=self._host.claims(key_id),
+                identity=call.caller.claims,
+                incognito=call.incognito,
             )
             entry.status = 200
             _note(entry, result)

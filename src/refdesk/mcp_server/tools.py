@@ -29,13 +29,13 @@ from refdesk.mcp_server.catalog import (
     ToolSpec,
     read_arguments,
 )
-from refdesk.mcp_server.searches import Searches
+from refdesk.mcp_server.searches import Searches, ToolCall
 from refdesk.mcp_server.texts import safe, write_reference, write_result
 from refdesk.search.emit import reference_json, result_json
 from refdesk.types import SearchType
 
 CALLER: Final = "refdesk.caller"
-"""Where the request's scope says who calls: the request's id and the client key's."""
+"""Where the request's scope holds the `ToolCall`."""
 
 _NOT_CONFIGURED: Final[dict[SearchType, str]] = {
     "web": "there is no search engine here; the operator adds one under `engines`",
@@ -68,17 +68,17 @@ def build_server(searches: Searches) -> Server[Any]:
                 f"no tool is called {params.name[:80]!r}; there are {', '.join(TOOLS)}",
             )
         assert context.request is not None, "the server speaks HTTP only"
-        request_id, key_id = context.request.scope[CALLER]
+        call: ToolCall = context.request.scope[CALLER]
         try:
             arguments = read_arguments(spec, params.arguments)
             if spec.type is None:
-                return await _read(searches, arguments, key_id)
-            return await _search(searches, spec.type, arguments, request_id, key_id)
+                return await _read(searches, arguments, call.caller.key_id)
+            return await _search(searches, spec.type, arguments, call)
         except (BadArguments, RefdeskError) as exc:
             return _failed(str(exc))
         except Exception:
-            _log.exception("an MCP tool failed", tool=spec.name, request_id=request_id)
-            return _failed(f"{spec.name} failed here; the log says why, under {request_id}")
+            _log.exception("an MCP tool failed", tool=spec.name, request_id=call.request_id)
+            return _failed(f"{spec.name} failed here; the log says why, under {call.request_id}")
 
     return Server(
         "refdesk",
@@ -91,17 +91,13 @@ def build_server(searches: Searches) -> Server[Any]:
 
 
 async def _search(
-    searches: Searches,
-    kind: SearchType,
-    arguments: dict[str, Any],
-    request_id: str,
-    key_id: str | None,
+    searches: Searches, kind: SearchType, arguments: dict[str, Any], call: ToolCall
 ) -> CallToolResult:
     if not searches.can(kind):
         return _failed(_NOT_CONFIGURED[kind])
     # A model that calls a tool searches by itself; nobody wrote this search down.
     request = {**arguments, "type": kind, "source": "auto"}
-    result = await searches.search(request, request_id=request_id, key_id=key_id)
+    result = await searches.search(request, call)
     if result.error is not None:
         return _failed(result.error)
     if kind == "kb" and not result.items and not (arguments.get("collections") or searches.chosen):
