@@ -313,7 +313,8 @@ async def test_spent_key(opened: OpenDesk) -> None:
         assert desk.store.ledger.today(key_id=key.id).searches == 1
         refused = await search(desk, query="x", headers={"x_api_key": token})
         assert refused.status_code == 429
-        assert "has done its 1 searches" in refused.json()["error"]["message"]
+        assert "may do 1 searches a day" in refused.json()["error"]["message"]
+        assert 0 < int(refused.headers["retry-after"]) <= 86_400
 
 
 class Waiting(FakeEngine):

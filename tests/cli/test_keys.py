@@ -11,6 +11,7 @@ from commands import Command
 from refdesk.config import load
 from refdesk.store import LedgerEntry, Usage
 from refdesk.store.opening import open_store
+from refdesk.store.quota import SearchQuota
 
 
 def test_create(refdesk: Command, folder: Path) -> None:
@@ -32,10 +33,20 @@ def test_create(refdesk: Command, folder: Path) -> None:
 def test_create_json(refdesk: Command, monkeypatch: pytest.MonkeyPatch) -> None:
     """As JSON, the token comes with what was decided; a date is its first moment in our zone."""
     monkeypatch.setenv("REFDESK_NOW", "2026-11-30T12:00:00+02:00")
-    made = refdesk("keys", "create", "--json", "--daily-limit", "9", "--expires", "2099-01-01").json
+    made = refdesk(
+        "keys",
+        "create",
+        "--json",
+        "--searches-per-day",
+        "9",
+        "--requests-per-minute",
+        "60",
+        "--expires",
+        "2099-01-01",
+    ).json
     assert made["token"].startswith(made["prefix"])
     assert made["name"] == "key of 2026-11-30"
-    assert made["daily_limit"] == 9
+    assert (made["searches_per_day"], made["requests_per_minute"]) == (9, 60)
     assert made["expires"] == "2098-12-31T22:00:00Z"
     assert made["state"] == "valid"
 
@@ -55,7 +66,8 @@ def test_expires_in_days(refdesk: Command, monkeypatch: pytest.MonkeyPatch) -> N
         (("--expires", "soon"), "'soon' is no point in time"),
         (("--expires", "2001-01-01"), "is over already"),
         (("--expires", "999999w"), "is no point in time"),
-        (("--daily-limit", "-1"), "--daily-limit"),
+        (("--searches-per-day", "-1"), "--searches-per-day"),
+        (("--requests-per-minute", "0"), "--requests-per-minute"),
         (("--name", " "), "write a name"),
     ],
 )
@@ -74,6 +86,7 @@ def test_list(refdesk: Command) -> None:
     with open_store(load(None, env={}).config) as store:
         usage = Usage(searches=2, cache_hits=1)
         store.writer.offer(LedgerEntry(engine="e", usage=usage, key_id=a["id"]))
+        SearchQuota(store.ledger, store.key_ring(), count=store.writer.offer).reserve(a["id"], 3)
         store.keys.create("old", expires=datetime(2001, 1, 1, tzinfo=UTC), daily_limit=4)
     assert refdesk("keys", "revoke", b["id"]).code == 0
     ran = refdesk("keys", "list", "--json")

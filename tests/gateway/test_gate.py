@@ -15,6 +15,7 @@ from refdesk.api import v1
 from refdesk.errors import WireError
 from refdesk.gateway.gate import ANONYMOUS, Access, Gate, Right
 from refdesk.gateway.root import Mount
+from refdesk.store.quota import RequestRates
 
 OWN = (b"host", b"127.0.0.1:8484")
 KEY = (b"authorization", b"Bearer good")
@@ -27,6 +28,7 @@ class Key:
 
     id: str = "k1"
     claims: Mapping[str, Any] = field(default_factory=dict)
+    requests_per_minute: int | None = None
 
 
 class Keys:
@@ -49,7 +51,7 @@ def status(
     **access: Any,
 ) -> int:
     """Return 200 where a request passes, else the status of its refusal."""
-    gate = Gate(keys or Keys(), Access(**access))
+    gate = Gate(keys or Keys(), Access(**access), RequestRates())
     try:
         gate.admit(list(headers), right, posts=posts, files=files)
     except WireError as exc:
@@ -193,12 +195,36 @@ def test_metrics_need_a_claim(claims: dict[str, Any], expected: int) -> None:
 
 def test_callers_are_known_by_their_key() -> None:
     """A valid key gives its id and claims; an unknown one is none where none is needed."""
-    gate = Gate(Keys(team="a"), Access())
+    gate = Gate(Keys(team="a"), Access(), RequestRates())
     caller = gate.admit([OWN, KEY], Right.CLIENT)
     assert (caller.key_id, caller.claims) == ("k1", {"team": "a"})
     assert gate.admit([OWN, (b"x-api-key", b"refdesk")], Right.CLIENT) is ANONYMOUS
     with pytest.raises(WireError, match="not valid here"):
-        Gate(Keys(), Access(required=True)).admit([(b"x-api-key", b"bad")], Right.CLIENT)
+        Gate(Keys(), Access(required=True), RequestRates()).admit(
+            [(b"x-api-key", b"bad")], Right.CLIENT
+        )
+
+
+async def test_requests_a_minute(opened: OpenDesk) -> None:
+    """Beyond a key's requests a minute every route answers 429 with `retry-after`, in its shape."""
+    async with opened() as desk:
+        keys = desk.store.keys
+        token, _ = await asyncio.to_thread(keys.create, "slow", requests_per_minute=2)
+        other, _ = await asyncio.to_thread(keys.create, "free")
+        await asyncio.to_thread(desk.application.keys.reload)
+        slow = {"x-api-key": token}
+        answers_ = [await desk.client.get("/v1/models", headers=slow) for _ in range(3)]
+        posted = await desk.client.post("/v1/messages", json=asks("messages"), headers=slow)
+        listed = await desk.client.get("/api/v1/collections", headers=slow)
+        free = await desk.client.get("/v1/models", headers={"x-api-key": other})
+
+    assert [each.status_code for each in answers_] == [200, 200, 429]
+    assert 0 < int(answers_[2].headers["retry-after"]) <= 30
+    assert "x-should-retry" not in answers_[2].headers
+    assert posted.json()["error"]["type"] == "rate_limit_error"
+    assert (listed.status_code, listed.json()["status"]) == (429, 429)
+    assert free.status_code == 200
+    assert desk.upstream.seen == []
 
 
 # Every route, over HTTP

@@ -297,7 +297,7 @@ async def test_keys(opened: OpenMcpDesk) -> None:
     assert "refdesk keys create" in refused.json()["error"]["message"]
     assert not mine.is_error
     assert "with another client key" in theirs
-    assert "'other' has done its 0 searches of today" in spent
+    assert "'other' may do 0 searches a day" in spent
     assert (entry.wire, entry.key_id, entry.request_id) == ("mcp", key.id, at["request_id"])
     assert (entry.status, entry.outcome.kind, entry.outcome.query) == (200, "gateway", "x")
 

@@ -110,5 +110,7 @@ def test_old_file(revision: str, sqlite_place) -> None:
                 "handbook", [entity_id("handbook", name) for name in ("Ann", "Acme")]
             )
             assert edge.predicate == "leads"
+        if revision >= "0005":
+            assert (row.usage.asked, key.requests_per_minute) == (3, 60)
         # The schema counts up where it left off.
         assert store.requests.newest() == logged.seq

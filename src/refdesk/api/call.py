@@ -36,6 +36,7 @@ from refdesk.gateway.headers import refusal_headers
 from refdesk.gateway.log import RequestLog
 from refdesk.ids import new_request_id
 from refdesk.search import Searcher
+from refdesk.store.quota import Reservation
 
 if TYPE_CHECKING:
     from refdesk.db.handler import DatabaseHandler
@@ -83,8 +84,8 @@ class ApiHost(Protocol):
         """Return the knowledge service, opened when it is first needed."""
         ...
 
-    def spent(self, key_id: str | None) -> str:
-        """Return why a key may not search any more today, or an empty string."""
+    def reserve(self, key_id: str | None, searches: int = 1) -> Reservation:
+        """Count searches of a key before they begin; WireError (429) beyond its limit."""
         ...
 
 

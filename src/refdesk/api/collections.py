@@ -84,11 +84,17 @@ async def search_collection(call: Call, name: str) -> Answer:
     wished = given.model_dump(exclude_none=True)
     request = {**wished, "type": "kb", "source": "user", "collections": [name]}
     check_request(request)
+    reserved = call.host.reserve(call.key_id)
     call.end_when_left()
     result = await call.host.searcher.search(
-        request, request_id=call.request_id, owner=call.key_id, identity=call.identity
+        request,
+        request_id=call.request_id,
+        owner=call.key_id,
+        identity=call.identity,
+        incognito=call.client.incognito,
     )
     if result.error is not None:
+        reserved.give_back()
         raise WireError(f"the search failed: {result.error}", status=502)
     return 200, result_json(result)
 

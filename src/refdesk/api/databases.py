@@ -115,8 +115,7 @@ async def ask_database(call: Call, name: str) -> Answer:
     wished = given.model_dump(exclude_none=True)
     request = {"source": "user", **wished, "type": "db", "database": name}
     check_request(request)
-    if spent := host.spent(call.key_id):
-        raise WireError(spent, status=429)
+    reserved = host.reserve(call.key_id)
     CHARGED_KEY.set(call.key_id)
     call.end_when_left()
     entry = Entry(
@@ -132,6 +131,8 @@ async def ask_database(call: Call, name: str) -> Answer:
             identity=call.identity,
             incognito=entry.incognito,
         )
+        if result.error is not None:
+            reserved.give_back()
         entry.status = 200
         entry.outcome.query = result.query
         entry.outcome.notices = list(result.notices)

@@ -39,6 +39,7 @@ from refdesk.records import ReferenceBook
 from refdesk.search import Searcher
 from refdesk.search.emit import reference_json
 from refdesk.search.references import reference_of
+from refdesk.store.quota import Reservation
 from refdesk.types import Reference, SearchResult, WebAnswer
 from refdesk.wires.openai_error import error_body
 
@@ -86,8 +87,8 @@ class Host(Protocol):
         """Return the names of the web engines, and whether each is enabled."""
         ...
 
-    def spent(self, key_id: str | None) -> str:
-        """Return why a key may not search any more today, or an empty string."""
+    def reserve(self, key_id: str | None, searches: int = 1) -> Reservation:
+        """Count searches of a key before they begin; WireError (429) beyond its limit."""
         ...
 
     async def knowledge(self) -> Knowledge:
@@ -329,8 +330,7 @@ class _Call:
         if not asked.requests:
             return []
         await self._check_collections(asked)
-        if spent := host.spent(entry.key_id):
-            raise WireError(spent, status=429)
+        reserved = host.reserve(entry.key_id, len(asked.requests))
         CHARGED_KEY.set(entry.key_id)
         outcome = entry.outcome
         outcome.query = "; ".join(request["query"] for request in asked.requests)
@@ -347,6 +347,8 @@ class _Call:
         finally:
             entry.search_s = time.perf_counter() - started
         entry.incognito = entry.incognito or not asked.store
+        if failed := sum(result.error is not None for result in results):
+            reserved.give_back(failed)
         outcome.attempts = tuple(attempt for result in results for attempt in result.attempts)
         outcome.notices = [notice for result in results for notice in result.notices]
         good = [result for result in results if result.error is None]

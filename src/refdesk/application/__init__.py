@@ -39,6 +39,7 @@ from refdesk.search.aimed import AimedSearch
 from refdesk.search.delegate import Delegates
 from refdesk.search.entities import extractors
 from refdesk.store import KeyRing, LedgerEntry, Store
+from refdesk.store.quota import RequestRates, Reservation, SearchQuota
 from refdesk.types import Attempt
 from refdesk.upstream import UpstreamClient
 from refdesk.uses import SearchUses
@@ -92,6 +93,8 @@ class Application:
     config: Config
     store: Store
     keys: KeyRing
+    quota: SearchQuota
+    """Counts searches against the limits of client keys."""
     web: WebSearch
     searcher: Searcher
     """Search as the library does it: with references, and recorded."""
@@ -125,6 +128,7 @@ class Application:
         settings = search_settings(config)
         await asyncio.to_thread(store.ledger.load)
         keys = await asyncio.to_thread(store.key_ring)
+        quota = SearchQuota(store.ledger, keys, count=store.writer.offer)
         fetcher = Fetcher()
         web = WebSearch(
             engines,
@@ -188,16 +192,18 @@ class Application:
                 web=lambda: engines_and_databases,
                 searches=records,
                 sealer=store.sealer,
-                spent=lambda key_id: _spent(store, keys, key_id),
+                reserve=quota.reserve,
             ),
             log=log,
             settings=Settings(head_after_s=config.gateway.search.head_after_ms / 1000),
         )
+        rates = RequestRates()
         mcp = McpFace(host, references, log)
         application = cls(
             config=config,
             store=store,
             keys=keys,
+            quota=quota,
             web=web,
             searcher=searcher,
             references=references,
@@ -207,7 +213,7 @@ class Application:
             gateway=gateway,
             root=Root(
                 gateway,
-                Gate(keys, access(config)),
+                Gate(keys, access(config), rates),
                 ready=lambda: application.unready(),
                 metrics=lambda: application._metrics_page(),
                 mounts=[
@@ -264,7 +270,7 @@ class Application:
         gateway.targets = targets
         gateway.refusals.clear()
         gateway.settings = Settings(head_after_s=config.gateway.search.head_after_ms / 1000)
-        self.root.gate = Gate(self.keys, access(config))
+        self.root.gate = Gate(self.keys, access(config), self.root.gate.rates)
         self.config = config
 
     async def close(self) -> None:
@@ -353,16 +359,6 @@ def _count(store: Store, prices: _Prices, attempt: Attempt) -> None:
     store.writer.offer(LedgerEntry(engine=attempt.engine, usage=usage, key_id=CHARGED_KEY.get()))
 
 
-def _spent(store: Store, keys: KeyRing, key_id: str | None) -> str:
-    key = keys.get(key_id) if key_id else None
-    if key is None or key.daily_limit is None:
-        return ""
-    used = store.ledger.today(key_id=key_id)
-    if used.searches + used.cache_hits < key.daily_limit:
-        return ""
-    return f"the client key {key.name!r} has done its {key.daily_limit} searches of today (UTC)"
-
-
 def _uses(config: Config) -> SearchUses:
     return SearchUses.read(config.uses.model_dump())
 
@@ -404,6 +400,5 @@ class _Host:
     async def knowledge(self) -> Knowledge:
         return await self._application().kb.knowledge()
 
-    def spent(self, key_id: str | None) -> str:
-        application = self._application()
-        return _spent(application.store, application.keys, key_id)
+    def reserve(self, key_id: str | None, searches: int = 1) -> Reservation:
+        return self._application().quota.reserve(key_id, searches)

@@ -28,13 +28,21 @@ def create(
         typer.Option(
             help=(
                 'The identity of its requests, as JSON: {"team": "sales"}.  With "admin": true they'
-                ' may make and change collections, with "admin": ["handbook"] change that one.'
+                ' may make and change collections, with "admin": ["handbook"] change that one;'
+                ' with "metrics": true they may read /metrics.'
             ),
             show_default=False,
         ),
     ] = None,
-    daily_limit: Annotated[
-        int | None, typer.Option(min=0, help="Searches a day (UTC).", show_default="no limit")
+    searches_per_day: Annotated[
+        int | None,
+        typer.Option(min=0, help="Searches a day (UTC); beyond it 429.", show_default="no limit"),
+    ] = None,
+    requests_per_minute: Annotated[
+        int | None,
+        typer.Option(
+            min=1, help="Requests of any kind a minute; beyond it 429.", show_default="no limit"
+        ),
     ] = None,
     expires: Annotated[
         str | None,
@@ -53,7 +61,13 @@ def create(
     from refdesk.store.opening import open_store
 
     with open_store(read_config(config).config, upgrade=False) as store:
-        token, key = store.keys.create(name, claims=given, daily_limit=daily_limit, expires=ends)
+        token, key = store.keys.create(
+            name,
+            claims=given,
+            daily_limit=searches_per_day,
+            requests_per_minute=requests_per_minute,
+            expires=ends,
+        )
     if json:
         print_json({"token": token, **_shown(key)})
     else:
@@ -87,7 +101,7 @@ def list_(config: ConfigOption = None, json: JsonOption = False) -> None:
                 row["name"],
                 row["state"],
                 f"{row['searches_today']}"
-                + (f"/{row['daily_limit']}" if row["daily_limit"] is not None else ""),
+                + (f"/{row['searches_per_day']}" if row["searches_per_day"] is not None else ""),
                 f"{row['created']:%Y-%m-%d}",
                 f"{row['expires']:%Y-%m-%d %H:%MZ}" if row["expires"] else "never",
                 _compact(row["claims"]),
@@ -164,9 +178,8 @@ def _rows(store: Store) -> list[dict[str, Any]]:
     store.ledger.load()
     rows = []
     for key in store.keys.list():
-        used = store.ledger.today(key_id=key.id)
-        # The daily limit counts both.
-        rows.append(_shown(key) | {"searches_today": used.searches + used.cache_hits})
+        asked = store.ledger.today(key_id=key.id).asked
+        rows.append(_shown(key) | {"searches_today": asked})
     return rows
 
 
@@ -177,7 +190,8 @@ def _shown(key: ClientKey) -> dict[str, Any]:
         "prefix": key.prefix,
         "state": _state(key),
         "claims": key.claims,
-        "daily_limit": key.daily_limit,
+        "searches_per_day": key.daily_limit,
+        "requests_per_minute": key.requests_per_minute,
         "created": key.created,
         "expires": key.expires,
         "revoked": key.revoked,

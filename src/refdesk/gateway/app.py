@@ -146,7 +146,8 @@ class Gateway:
         known = (request.target.upstream, request.wire.NAME)
         if terms.accepts_tool and known in self.refusals:
             terms = x.refusing(terms)
-        course = x.exchange(document, wire=request.wire, terms=terms, sealer=self.driver.sealer)
+        sealer = self.driver.sealer_for(entry.key_id)
+        course = x.exchange(document, wire=request.wire, terms=terms, sealer=sealer)
         if request.head.stream:
             request.ping_after(self.settings.head_after_s)
         reply: Reply | None = None

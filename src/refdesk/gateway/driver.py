@@ -13,7 +13,7 @@ from typing import Final, Protocol
 
 import structlog
 
-from refdesk.errors import SearchError
+from refdesk.errors import SearchError, WireError
 from refdesk.gateway import exchange as x
 from refdesk.gateway import history
 from refdesk.gateway.log import Entry
@@ -68,6 +68,13 @@ class WebSearcher(Protocol):
     ) -> WebAnswer: ...
 
 
+class Reserved(Protocol):
+    """A search that was counted before it began."""
+
+    def give_back(self) -> None:
+        """Uncount it: it failed."""
+
+
 class Driver:
     """
     The searching half of the gateway; one for all requests.
@@ -76,7 +83,7 @@ class Driver:
         web: Returns the web search that holds now.
         searches: Where searches are kept.
         sealer: Seals and opens our marks.
-        spent: Returns why a client key may not search any more today, or an empty string.
+        reserve: Counts a search of a client key before it begins; WireError beyond its limit.
         clock: A monotonic clock, in seconds.
     """
 
@@ -86,22 +93,28 @@ class Driver:
         web: Callable[[], WebSearcher],
         searches: Searches,
         sealer: history.Sealer,
-        spent: Callable[[str | None], str] = lambda _: "",
+        reserve: Callable[[str | None], Reserved],
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._web = web
         self._searches = searches
-        self.sealer = sealer
-        self._spent = spent
+        self._sealer = sealer
+        self._reserve = reserve
         self._clock = clock
         self._by_id: OrderedDict[str, FoundSearch] = OrderedDict()
         self._by_conversation: OrderedDict[tuple[str, str | None], FoundSearch] = OrderedDict()
 
+    def sealer_for(self, key_id: str | None) -> history.KeySealer:
+        """Return what seals and opens marks for a client key."""
+        return history.KeySealer(self._sealer, key_id)
+
     async def search(self, command: x.Search, entry: Entry) -> x.SearchDone | x.SearchFailed:
         """Search, and keep what was found."""
         id_ = new_search_id()
-        if spent := self._spent(entry.key_id):
-            return x.SearchFailed("engine_quota", spent)
+        try:
+            reserved = self._reserve(entry.key_id)
+        except WireError as exc:
+            return x.SearchFailed("engine_quota", str(exc))
         started = self._clock()
         CHARGED_KEY.set(entry.key_id)
         try:
@@ -109,6 +122,7 @@ class Driver:
                 command.query, engine=command.engine, pages=command.pages
             )
         except SearchError as exc:
+            reserved.give_back()
             entry.queue_s = exc.queue_s
             self._keep(
                 FoundSearch(
@@ -152,7 +166,7 @@ class Driver:
 
     async def recall(self, command: x.Recall, entry: Entry) -> x.Recalled:
         """Open what is sealed, and look up what is not: in memory, then in the store."""
-        rows = history.open_rows(command.marks.tokens, self.sealer)
+        rows = history.open_rows(command.marks.tokens, self.sealer_for(entry.key_id))
         known = {id_: self._by_id[id_] for id_ in command.marks.ids if id_ in self._by_id}
         missing = [id_ for id_ in command.marks.ids if id_ not in known]
         hashed = conversation_hash(command.conversation) if command.conversation else ""
@@ -170,8 +184,15 @@ class Driver:
         searches = {
             id_: GatewaySearch(id=id_, query=found.query, sources=_sources(found.answer.items))
             for id_, found in known.items()
+            # An id opens for the key that made it; to others it is unknown.
+            if found.key_id == entry.key_id
         }
         return x.Recalled(History(rows=rows, searches=searches), earlier)
+
+    def forget(self) -> None:
+        """Drop the searches held in memory; the store still has them."""
+        self._by_id.clear()
+        self._by_conversation.clear()
 
     def _keep(self, found: FoundSearch, entry: Entry) -> None:
         if entry.incognito:

@@ -76,6 +76,8 @@ class ClientKey(Protocol):
     def id(self) -> str: ...
     @property
     def claims(self) -> Mapping[str, Any]: ...
+    @property
+    def requests_per_minute(self) -> int | None: ...
 
 
 class Keys(Protocol):
@@ -83,6 +85,13 @@ class Keys(Protocol):
 
     def check(self, presented: str) -> ClientKey | None:
         """Return the valid key that a text is, None for anything else, in constant time."""
+
+
+class Rates(Protocol):
+    """Requests a minute of each client key."""
+
+    def take(self, key_id: str, per_minute: int) -> int:
+        """Count a request; return 0, or the seconds after which one would pass."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -108,11 +117,13 @@ class Gate:
     Args:
         keys: The client keys.
         access: Where requests without a key may come from.
+        rates: Counts the requests of keys that have a limit.
     """
 
-    def __init__(self, keys: Keys, access: Access) -> None:
+    def __init__(self, keys: Keys, access: Access, rates: Rates) -> None:
         self._keys = keys
         self.access = access
+        self.rates = rates
         self._names = _LOOPBACK | access.hosts | {access.listen.lower()}
         self._own: set[str] = set()
         """``Host`` values that were found to name this server: clients repeat theirs."""
@@ -132,7 +143,7 @@ class Gate:
         Raises:
             WireError: 401 without a key where one is required, 403 where the request may come from
                 a web page of another site or the key lacks a claim, 415 for a content type that
-                such a page could send.
+                such a page could send, 429 beyond the key's requests a minute.
         """
         if right is Right.OPEN:
             return ANONYMOUS
@@ -141,6 +152,13 @@ class Gate:
         if key is not None:
             if right is Right.METRICS and self.access.required:
                 _check_metrics(key.claims)
+            limit = key.requests_per_minute
+            if limit is not None and (wait_s := self.rates.take(key.id, limit)):
+                raise WireError(
+                    f"this client key may send {limit} requests a minute; try again in {wait_s} s",
+                    status=429,
+                    retry_after_s=wait_s,
+                )
             return Caller(key_id=key.id, claims=key.claims)
         if self.access.required:
             if right is Right.PAGE:

@@ -32,6 +32,32 @@ class Sealer(Protocol):
         """Return a keyed hash."""
 
 
+class KeySealer:
+    """
+    A sealer whose tokens open for one client key only, or only without one.
+
+    Args:
+        sealer: Seals under the store's key.
+        key_id: The client key; None: the request bore none and needed none.
+    """
+
+    def __init__(self, sealer: Sealer, key_id: str | None) -> None:
+        self._sealer = sealer
+        self._owner = f"/{key_id}".encode() if key_id is not None else b""
+
+    def seal(self, plaintext: bytes, *, purpose: bytes) -> str:
+        """Return a token that opens for the same owner."""
+        return self._sealer.seal(plaintext, purpose=purpose + self._owner)
+
+    def open(self, token: str, *, purpose: bytes) -> bytes | None:
+        """Return what was sealed for this owner; None for anything else."""
+        return self._sealer.open(token, purpose=purpose + self._owner)
+
+    def mac(self, data: bytes) -> bytes:
+        """Return a keyed hash, the same for every owner."""
+        return self._sealer.mac(data)
+
+
 class _Row(msgspec.Struct, array_like=True):
     url: str
     title: str

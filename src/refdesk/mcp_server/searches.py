@@ -7,12 +7,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final, Protocol
 
-from refdesk.errors import WireError
 from refdesk.gateway.driver import CHARGED_KEY
 from refdesk.gateway.gate import Caller
 from refdesk.gateway.log import Entry, RequestLog
 from refdesk.records import ReferenceBook
 from refdesk.search import Searcher
+from refdesk.store.quota import Reservation
 from refdesk.types import Reference, SearchResult, SearchType, WebAnswer
 
 _CUT: Final = 499
@@ -37,8 +37,8 @@ class Host(Protocol):
         """Whether nothing new is begun."""
         ...
 
-    def spent(self, key_id: str | None) -> str:
-        """Return why a key may not search any more today, or an empty string."""
+    def reserve(self, key_id: str | None, searches: int = 1) -> Reservation:
+        """Count searches of a key before they begin; WireError (429) beyond its limit."""
         ...
 
 
@@ -81,11 +81,10 @@ class Searches:
         Search.
 
         Raises:
-            WireError: The key may not search any more today.
+            WireError: The key may do no more searches today (429).
         """
         request_id, key_id = call.request_id, call.caller.key_id
-        if spent := self._host.spent(key_id):
-            raise WireError(spent, status=429)
+        reserved = self._host.reserve(key_id)
         CHARGED_KEY.set(key_id)
         entry = Entry(request_id=request_id, started=time.time(), wire="mcp", key_id=key_id)
         entry.incognito = call.incognito
@@ -98,6 +97,8 @@ class Searches:
                 identity=call.caller.claims,
                 incognito=call.incognito,
             )
+            if result.error is not None:
+                reserved.give_back()
             entry.status = 200
             _note(entry, result)
         except BaseException:

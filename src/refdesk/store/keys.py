@@ -39,6 +39,8 @@ class ClientKey:
     """The identity that requests with this key have."""
     daily_limit: int | None = None
     """Searches a day (UTC); None: no limit."""
+    requests_per_minute: int | None = None
+    """Requests a minute, of any kind; None: no limit."""
     created: datetime
     expires: datetime | None = None
     revoked: datetime | None = None
@@ -70,6 +72,7 @@ class ClientKeys:
         *,
         claims: Mapping[str, Any] | None = None,
         daily_limit: int | None = None,
+        requests_per_minute: int | None = None,
         expires: datetime | None = None,
     ) -> tuple[str, ClientKey]:
         """
@@ -85,6 +88,11 @@ class ClientKeys:
             raise StoreError("a client key needs a name, so that it can be told from the others")
         if daily_limit is not None and daily_limit < 0:
             raise StoreError(f"the daily limit {daily_limit} is below 0; leave it out for no limit")
+        if requests_per_minute is not None and requests_per_minute < 1:
+            raise StoreError(
+                f"{requests_per_minute} requests a minute let no request pass; give 1 or more, or "
+                "leave it out for no limit"
+            )
         if expires is not None and expires.tzinfo is None:
             raise StoreError(f"the time {expires} names no zone; write it as 2027-01-31T00:00Z")
         ident = secrets.token_hex(6)
@@ -96,6 +104,7 @@ class ClientKeys:
             prefix=f"{PREFIX}{ident}_{secret[:4]}",
             claims=dict(claims or {}),
             daily_limit=daily_limit,
+            requests_per_minute=requests_per_minute,
             created=self._now(),
             expires=expires,
         )
@@ -159,6 +168,7 @@ _COLUMNS: Final = (
     "prefix",
     "claims",
     "daily_limit",
+    "requests_per_minute",
     "created",
     "expires",
     "revoked",

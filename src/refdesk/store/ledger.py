@@ -25,12 +25,14 @@ _KEPT_DAYS: Final = 2
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Usage:
-    """Counts that can be added up.  ``calls`` are what the vendor bills."""
+    """Counts that can be added up.  ``calls`` are what the vendor bills; ``asked`` are searches as
+    clients ask for them, counted before they begin."""
 
     searches: int = 0
     calls: int = 0
     cache_hits: int = 0
     cost_usd: float = 0.0
+    asked: int = 0
 
     def __add__(self, other: Usage) -> Usage:
         return Usage(
@@ -38,6 +40,7 @@ class Usage:
             calls=self.calls + other.calls,
             cache_hits=self.cache_hits + other.cache_hits,
             cost_usd=self.cost_usd + other.cost_usd,
+            asked=self.asked + other.asked,
         )
 
     def __sub__(self, other: Usage) -> Usage:
@@ -46,6 +49,7 @@ class Usage:
             calls=self.calls - other.calls,
             cache_hits=self.cache_hits - other.cache_hits,
             cost_usd=self.cost_usd - other.cost_usd,
+            asked=self.asked - other.asked,
         )
 
 
@@ -208,4 +212,5 @@ def _usage(row: Mapping[Any, Any]) -> Usage:
         calls=row["calls"],
         cache_hits=row["cache_hits"],
         cost_usd=row["cost_usd"],
+        asked=row["asked"],
     )

@@ -27,7 +27,7 @@ from sqlalchemy import (
 )
 from sqlalchemy.types import TypeDecorator
 
-SCHEMA: Final = "0004"
+SCHEMA: Final = "0005"
 """The newest revision under ``migrations/versions``."""
 
 VERSION_TABLE: Final = "refdesk_schema"
@@ -195,6 +195,7 @@ ledger = Table(
     Column("calls", BigInteger, nullable=False),
     Column("cache_hits", BigInteger, nullable=False),
     Column("cost_usd", Float, nullable=False),
+    Column("asked", BigInteger, nullable=False, server_default="0"),
 )
 
 settings = Table(
@@ -215,6 +216,7 @@ client_keys = Table(
     Column("prefix", Text, nullable=False),
     Column("claims", Json, nullable=False),
     Column("daily_limit", BigInteger),
+    Column("requests_per_minute", BigInteger),
     Column("created", UtcTime, nullable=False),
     Column("expires", UtcTime),
     Column("revoked", UtcTime),
