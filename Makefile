@@ -12,14 +12,14 @@ unexport PYTHONDONTWRITEBYTECODE
 
 DEMO_ARGS ?=
 BENCH_ARGS ?=
-# --store postgresql://… puts the documents there; --kills and --seed say how many and which.
+# Of soak-kb --store, --kills and --seed; of soak-hostile --minutes and --seed.
 SOAK_ARGS ?=
 # XQuAD, CMRC 2018 and sql-eval; bench/kb.py and bench/db.py say where to get them.
 BENCH_DATA ?= ../shared/data
 PYTEST_ARGS ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check format lock bench bench-kb bench-db soak-kb e2e docs clean
+.PHONY: help demo test check format lock bench bench-kb bench-db soak-kb soak-hostile e2e docs clean
 
 help: ## Show this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -60,6 +60,9 @@ bench-db: $(VENV)/test.stamp ## Measure database search on sql-eval and a millio
 
 soak-kb: $(VENV)/test.stamp ## Kill processes that take documents in, fifty times, and look what is left
 	$(BIN)/python tests/soak/kb.py $(SOAK_ARGS)
+
+soak-hostile: $(VENV)/test.stamp ## Attack a server for ten minutes while a client goes on using it
+	$(BIN)/python tests/soak/hostile.py $(SOAK_ARGS)
 
 e2e: $(VENV)/test.stamp ## Run the real Claude Code and Codex against the gateway, on loopback
 	bash tests/e2e/run.sh

@@ -40,6 +40,17 @@ def test_form() -> None:
     )
 
 
+@pytest.mark.parametrize("name", ["手册.md", "Übersicht.md", "a\u202etxt.md", "отчёт 2026.md"])
+def test_names_beyond_latin(name: str) -> None:
+    """A file name is raw UTF-8 in a form and in a header, as browsers and curl send it."""
+    body = form((f'name="file"; filename="{name}"', b"x"), (f'name="{name}"', b"1"))
+    assert read_upload(KIND, "", "", body) == Form(
+        files=(Upload(name=name, body=b"x"),), fields={name: "1"}
+    )
+    told = f'attachment; filename="{name}"'.encode().decode("latin-1")
+    assert read_upload("text/markdown", told, "", b"x").files[0].name == name
+
+
 def test_whole_body() -> None:
     """One file is the whole body, named by the query or by content-disposition."""
     file = Upload(name="a b.pdf", body=b"%PDF")

@@ -25,7 +25,7 @@ _MAX_FIELD_BYTES: Final = 65_536
 _SHOWN_CHARS: Final = 80
 
 _EXTENDED_NAME: Final = re.compile(
-    r"filename\*\s*=\s*(utf-8|iso-8859-1)'[^']*'([^;\s]+)", re.IGNORECASE
+    rb"filename\*\s*=\s*(utf-8|iso-8859-1)'[^']*'([^;\s]+)", re.IGNORECASE
 )
 _SUFFIXES: Final = {
     "application/pdf": ".pdf",
@@ -76,7 +76,7 @@ def read_upload(content_type: str, disposition: str, query: str, body: bytes) ->
             status=415,
         )
     fields = {name: values[-1] for name, values in parse_qs(query).items()}
-    name = fields.pop("name", "") or _filename(disposition)
+    name = fields.pop("name", "") or _filename(disposition.encode("latin-1", "replace"))
     if not name:
         suffix = _SUFFIXES.get(kind.decode("latin-1"), ".txt")
         raise WireError(
@@ -146,7 +146,7 @@ class _Reader:
         self._name, self._value = bytearray(), bytearray()
 
     def _end(self) -> None:
-        disposition = self._headers.get(b"content-disposition", b"").decode("utf-8", "replace")
+        disposition = self._headers.get(b"content-disposition", b"")
         if name := _filename(disposition):
             self.files.append(Upload(name=name, body=bytes(self._data)))
             return
@@ -164,10 +164,12 @@ class _Reader:
         self.whole = True
 
 
-def _filename(disposition: str) -> str:
+def _filename(disposition: bytes) -> str:
     # RFC 5987: filename*=UTF-8''na%C3%AFve.md, which wins over the plain one.
     if match := _EXTENDED_NAME.search(disposition):
-        return unquote(match[2], encoding=match[1], errors="replace").strip()
+        coding, name = match[1].decode("ascii"), match[2].decode("latin-1")
+        return unquote(name, encoding=coding, errors="replace").strip()
+    # The plain one is raw UTF-8, as browsers and curl send it.
     _, options = parse_options_header(disposition)
     return options.get(b"filename", b"").decode("utf-8", "replace").strip()
 
