@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import date
-from typing import Any, Literal
+from typing import Any, Final, Literal
 
 TimeRange = Literal["hour", "day", "week", "month", "year"]
 """How far back a search looks, counted from now."""
@@ -144,6 +144,34 @@ class WebAnswer:
     duration_s: float = 0.0
     queue_s: float = 0.0
     """How long it waited for a place in the limiter, in seconds."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Caller:
+    """The client on whose behalf something is done."""
+
+    key_id: str | None = None
+    """The id of its key; None where it showed none and needed none."""
+    claims: Mapping[str, Any] = field(default_factory=dict)
+    """The identity of its key; empty without one."""
+
+
+ANONYMOUS: Final = Caller()
+
+
+def private_kind(name: str) -> Literal["kb", "db"] | None:
+    """
+    Return the kind of private source that an engine's name stands for, None for all others.
+
+    However it is written: ``DB:shop`` and `` kb :docs`` are meant for no web engine either.
+    """
+    kind, colon, _ = name.partition(":")
+    match kind.strip().lower() if colon else "":
+        case "kb":
+            return "kb"
+        case "db":
+            return "db"
+    return None
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

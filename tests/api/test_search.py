@@ -296,7 +296,7 @@ async def test_named_engine(opened: OpenDesk) -> None:
             ("secnd", "did you mean 'second'?"),
             ("off", "is disabled"),
             ("kb:handbook", "no collection is called 'handbook'; known: none"),
-            ("db:shop", "no database is here to be asked as 'db:shop'; add one under databases"),
+            ("db:shop", "no database is connected here; the operator adds one"),
         ):
             refused = await search(desk, f"/v1/search/{name}")
             assert refused.status_code == 404

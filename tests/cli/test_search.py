@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -224,3 +226,21 @@ def test_wrong_configuration(refdesk: Command) -> None:
     ran = refdesk("search", QUESTION, yaml="engines: {main: {type: serpr}}\n")
     assert ran.code == 1
     assert ran.err.startswith("refdesk.yaml:1:18: engines.main.type: no engine is called 'serpr'")
+
+
+@pytest.mark.parametrize("name", ["db:shop", "kb:handbook", "db:nowhere", "DB:shop", "nonsense"])
+@pytest.mark.parametrize("how", ["flag", "search.web.engine", "default_engine"])
+def test_a_private_source_is_not_replaced_by_the_web(
+    refdesk: Command, peer: Peer, name: str, how: str
+) -> None:
+    """What names a collection, a database or nothing is answered by that, or refused."""
+    peer.answers["/search"] = (200, found("From the web"))
+    config: dict[str, Any] = {"engines": {"main": {"type": "searxng", "base_url": peer.url}}}
+    if how == "search.web.engine":
+        config["search"] = {"web": {"engine": name}}
+    elif how == "default_engine":
+        config["gateway"] = {"search": {"default_engine": name}}
+    flags = ("--engine", name) if how == "flag" else ()
+    ran = refdesk("search", "how many orders are there", *flags, yaml=json.dumps(config))
+    assert ran.code != 0
+    assert peer.seen == []

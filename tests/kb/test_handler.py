@@ -67,10 +67,12 @@ class Desk:
         await self.index.add(name, mine, word_vectors([each.text for each in mine]))
         self.shelf.known |= {each.id: each for each in mine}
 
-    async def ask(self, query: str, *names: str, **request: Any) -> SearchResult:
+    async def ask(
+        self, query: str, *names: str, identity: dict[str, Any] | None = None, **request: Any
+    ) -> SearchResult:
         """Search."""
         asked = SearchRequest(query=query, type="kb", collections=names or ("docs",), **request)
-        return await self.handler.search(asked, context=CONTEXT)
+        return await self.handler.search(asked, context=SearchContext(identity=identity))
 
 
 @pytest.fixture

@@ -9,7 +9,7 @@ import pytest
 from refdesk.errors import SearchError, UnknownName
 from refdesk.search.handler import HandlerTable, SearchContext, WebHandler
 from refdesk.testing.fakes import FakeHandler, item
-from refdesk.types import Attempt, Location, SearchRequest, WebAnswer, WebQuery
+from refdesk.types import ANONYMOUS, Attempt, Caller, Location, SearchRequest, WebAnswer, WebQuery
 
 ATTEMPT = Attempt(engine="main", outcome="empty", calls=1)
 
@@ -20,10 +20,17 @@ class Web:
     def __init__(self, answer: WebAnswer | SearchError) -> None:
         self.answer = answer
         self.asked: list[tuple[WebQuery, str | None, int | None]] = []
+        self.callers: list[Caller] = []
 
     async def search(
-        self, query: WebQuery, *, engine: str | None = None, pages: int | None = None
+        self,
+        query: WebQuery,
+        *,
+        engine: str | None = None,
+        pages: int | None = None,
+        caller: Caller = ANONYMOUS,
     ) -> WebAnswer:
+        self.callers.append(caller)
         self.asked.append((query, engine, pages))
         if isinstance(self.answer, SearchError):
             raise self.answer
@@ -138,14 +145,9 @@ async def test_nobody_asked() -> None:
     assert result.error == "none of the allowed domains can be read"
 
 
-async def test_an_engine_that_there_is_not() -> None:
-    """A name that no engine has is an error that lists them; no other engine is asked."""
+async def test_the_caller_is_handed_on() -> None:
+    """Engines are asked on the account, and private sources as the identity, of the context."""
     web = Web(WebAnswer(items=(item(),), engine="main"))
-    handler = WebHandler(web, names=lambda: ["main", "own"])
-
-    with pytest.raises(UnknownName, match=r"no engine is called 'mian'; known: main, own; did you"):
-        await handler.search(SearchRequest(query="q", engine="mian"), context=SearchContext())
-    assert web.asked == []
-    await handler.search(SearchRequest(query="q", engine="own"), context=SearchContext())
-    await handler.search(SearchRequest(query="q"), context=SearchContext())
-    assert [engine for _, engine, _ in web.asked] == ["own", None]
+    context = SearchContext(owner="k1", identity={"team": "law"})
+    await WebHandler(web).search(SearchRequest(query="q"), context=context)
+    assert web.callers == [Caller(key_id="k1", claims={"team": "law"})]

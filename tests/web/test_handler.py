@@ -73,7 +73,7 @@ class Desk:
             settings=self.settings,
             spacing=spacing,
             clock=clock,
-            on_call=self.calls.append,
+            on_call=lambda attempt, _: self.calls.append(attempt),
         )
 
     async def failure(self, query: WebQuery | str = "q", **how: Any) -> SearchError:

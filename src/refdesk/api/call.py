@@ -31,12 +31,12 @@ from refdesk.errors import (
     WireError,
 )
 from refdesk.gateway.client import Client, HeaderList, Receive, Scope, Send
-from refdesk.gateway.gate import Caller
 from refdesk.gateway.headers import refusal_headers
 from refdesk.gateway.log import RequestLog
 from refdesk.ids import new_request_id
 from refdesk.search import Searcher
 from refdesk.store.quota import Reservation
+from refdesk.types import Caller
 
 if TYPE_CHECKING:
     from refdesk.db.handler import DatabaseHandler

@@ -20,7 +20,6 @@ from refdesk.api.collections import check_request
 from refdesk.api.problem import read_json
 from refdesk.api.routes import Answer, Handler, Route
 from refdesk.errors import RefdeskError, UnknownName, WireError
-from refdesk.gateway.driver import CHARGED_KEY
 from refdesk.gateway.log import Entry
 from refdesk.search.emit import result_json
 
@@ -116,7 +115,6 @@ async def ask_database(call: Call, name: str) -> Answer:
     request = {"source": "user", **wished, "type": "db", "database": name}
     check_request(request)
     reserved = host.reserve(call.key_id)
-    CHARGED_KEY.set(call.key_id)
     call.end_when_left()
     entry = Entry(
         request_id=call.request_id, started=time.time(), wire="search", key_id=call.key_id

@@ -27,8 +27,7 @@ from refdesk.errors import (
     WireError,
 )
 from refdesk.gateway.client import Client, HeaderList, Receive, Scope, Send, header
-from refdesk.gateway.driver import CHARGED_KEY
-from refdesk.gateway.gate import ANONYMOUS, Caller, Right
+from refdesk.gateway.gate import Right
 from refdesk.gateway.headers import refusal_headers
 from refdesk.gateway.log import Entry, RequestLog
 from refdesk.gateway.root import Mount
@@ -39,14 +38,15 @@ from refdesk.records import ReferenceBook
 from refdesk.search import Searcher
 from refdesk.search.emit import reference_json
 from refdesk.search.references import reference_of
+from refdesk.search.sources import Source, UnknownSource, resolve
 from refdesk.store.quota import Reservation
-from refdesk.types import Reference, SearchResult, WebAnswer
+from refdesk.types import ANONYMOUS, Caller, Reference, SearchResult, WebAnswer
 from refdesk.wires.openai_error import error_body
 
 if TYPE_CHECKING:
+    from refdesk.db.handler import DatabaseHandler
     from refdesk.kb.collection import Knowledge
 
-_KINDS: Final = {"kb": "knowledge search", "db": "database search"}
 _SNIPPET_CHARS: Final = 200
 _STATUS: Final = {
     "no_query": 400,
@@ -89,6 +89,11 @@ class Host(Protocol):
 
     def reserve(self, key_id: str | None, searches: int = 1) -> Reservation:
         """Count searches of a key before they begin; WireError (429) beyond its limit."""
+        ...
+
+    @property
+    def databases(self) -> DatabaseHandler:
+        """Asks databases; made when it is first needed."""
         ...
 
     async def knowledge(self) -> Knowledge:
@@ -136,8 +141,9 @@ class SearchApi:
         _, _, name = scope["path"].partition("/search/")
 
         def read(body: bytes) -> Asked:
-            kind, engine = self._target(name)
-            return _aimed(read_search(body, engine=engine or None), kind, name)
+            source = self._target(name)
+            engine = source.name if source.kind == "web" else None
+            return _aimed(read_search(body, engine=engine), source)
 
         await _Call(self, scope, receive, send, caller).run(read, lambda _: _shown, strict=True)
 
@@ -154,37 +160,20 @@ class SearchApi:
     async def _refuse(self, scope: Scope, receive: Receive, send: Send, fault: WireError) -> None:
         await _Call(self, scope, receive, send, ANONYMOUS).refuse(fault)
 
-    def _target(self, name: str) -> tuple[str, str]:
-        """Return the type of search that a path names, and its engine."""
-        kind, colon, _ = name.partition(":")
-        if colon and kind in _KINDS:
-            if kind not in self.host.searcher.handlers.types():
-                if kind == "db":
-                    raise WireError(
-                        f"no database is here to be asked as {name[:80]!r}; "
-                        "add one under databases",
-                        status=404,
-                        param="engine",
-                    )
-                raise WireError(
-                    f"{_KINDS[kind]} ({name[:80]!r}) comes with a later release; name a web"
-                    " engine, or none",
-                    status=404,
-                    param="engine",
-                )
-            return kind, ""
+    def _target(self, name: str) -> Source:
+        """Return what a path names; WireError (404) where it is nothing that can be asked."""
         engines = self.host.engines()
-        if name and name not in engines:
-            raise WireError(
-                str(UnknownName("engine", name[:80], engines)), status=404, param="engine"
-            )
-        if name and not engines[name]:
+        try:
+            source = resolve(name, engines, self.host.searcher.handlers.types())
+        except UnknownSource as exc:
+            raise WireError(str(exc), status=404, param="engine") from None
+        if source.kind == "web" and source.name and not engines[source.name]:
             raise WireError(
                 f"the engine {name!r} is disabled; name another, or set engines.{name}.enabled",
                 status=404,
                 param="engine",
             )
-        return "web", name
+        return source
 
 
 class _Call:
@@ -278,8 +267,17 @@ class _Call:
 
         await self._guarded(answer)
 
-    async def _check_collections(self, asked: Asked) -> None:
-        """Raise WireError (404) for a collection that is not there, or not there for the caller."""
+    async def _check_sources(self, asked: Asked) -> None:
+        """
+        Raise WireError (404) for a database that is not there, or a collection that is not there
+        for the caller.
+        """
+        for request in asked.requests:
+            if request.get("type") == "db":
+                try:
+                    self._api.host.databases.databases.get(request["database"])
+                except UnknownName as exc:
+                    raise WireError(str(exc), status=404, param="engine") from None
         wanted = {
             name
             for request in asked.requests
@@ -329,9 +327,8 @@ class _Call:
         entry, host = self._entry, self._api.host
         if not asked.requests:
             return []
-        await self._check_collections(asked)
+        await self._check_sources(asked)
         reserved = host.reserve(entry.key_id, len(asked.requests))
-        CHARGED_KEY.set(entry.key_id)
         outcome = entry.outcome
         outcome.query = "; ".join(request["query"] for request in asked.requests)
         started = time.perf_counter()
@@ -429,14 +426,14 @@ class _Call:
         ]
 
 
-def _aimed(asked: Asked, kind: str, name: str) -> Asked:
-    """Return searches aimed at a collection or a database, where the path names one."""
-    if kind == "web":
+def _aimed(asked: Asked, source: Source) -> Asked:
+    """Return searches of a collection or a database, where the path names one."""
+    if source.kind == "web":
         return asked
-    place = name.partition(":")[2]
-    where = {"collections": [place]} if kind == "kb" else {"database": place}
+    name = source.name
+    where = {"collections": [name]} if source.kind == "kb" else {"database": name}
     requests = tuple(
-        {name: request[name] for name in ("query", "source", "limit")} | {"type": kind} | where
+        {key: request[key] for key in ("query", "source", "limit")} | {"type": source.kind} | where
         for request in asked.requests
     )
     return replace(asked, requests=requests)

@@ -10,7 +10,7 @@ from refdesk.api.call import ApiHost, Call
 from refdesk.api.routes import Answer, Route
 from refdesk.errors import WireError
 from refdesk.gateway.client import Receive, Scope, Send
-from refdesk.gateway.gate import ANONYMOUS, Caller
+from refdesk.types import ANONYMOUS, Caller
 
 
 async def show_openapi(call: Call) -> Answer:

@@ -18,13 +18,13 @@ import structlog
 from refdesk.api.search import SearchApi
 from refdesk.application.records import GatewayRecords, log_requests
 from refdesk.config import Config
-from refdesk.database_engine import DatabaseEngines, DatabaseSearches
+from refdesk.db.lazy import DatabaseSearches
 from refdesk.errors import StoreError, WireError
 from refdesk.fetch import Fetcher
 from refdesk.gateway.app import WIRES, Gateway, Settings
 from refdesk.gateway.client import Receive, Scope, Send
-from refdesk.gateway.driver import CHARGED_KEY, Driver
-from refdesk.gateway.gate import Access, Caller, Gate, Right
+from refdesk.gateway.driver import Driver
+from refdesk.gateway.gate import Access, Gate, Right
 from refdesk.gateway.log import RequestLog
 from refdesk.gateway.metrics import Metrics
 from refdesk.gateway.root import Mount, Root
@@ -35,12 +35,13 @@ from refdesk.mcp_client import McpServers
 from refdesk.mcp_server import McpFace
 from refdesk.records import ReferenceBook, StoreRecorder, usage_of
 from refdesk.search import Searcher, WebHandler
-from refdesk.search.aimed import AimedSearch
 from refdesk.search.delegate import Delegates
 from refdesk.search.entities import extractors
+from refdesk.search.handler import HandlerTable
+from refdesk.search.sources import SourceRouter
 from refdesk.store import KeyRing, LedgerEntry, Store
 from refdesk.store.quota import RequestRates, Reservation, SearchQuota
-from refdesk.types import Attempt
+from refdesk.types import Attempt, Caller
 from refdesk.upstream import UpstreamClient
 from refdesk.uses import SearchUses
 from refdesk.web.building import build_engines, library_section, search_settings
@@ -141,27 +142,30 @@ class Application:
             cache=Cache[Found](ttl_s=settings.cache_ttl_s, size_of=found_bytes),
             health=Health(used_today=lambda name: store.ledger.today(engine=name).searches),
             settings=settings,
-            on_call=lambda attempt: _count(store, prices, attempt),
+            on_call=lambda attempt, key_id: _count(store, prices, attempt, key_id),
         )
         records = GatewayRecords(store, config)
         mcp_servers = McpServers(config.mcp_servers)
         delegates = Delegates(mcp=mcp_servers)
         kb = KnowledgeBase(config, store, extractors=extractors(delegates))
         kb_search = KnowledgeSearch(kb)
-        aimed = AimedSearch(
+        handlers = HandlerTable([kb_search])
+        router = SourceRouter(
             web,
-            kb_search,
+            handlers,
+            engines=lambda: web.engines,
             default=lambda: web.settings.default_engine,
-            identity=lambda: host.claims(CHARGED_KEY.get()),
             base_url=lambda: base_url(application.config, application.port),
             within_s=lambda: web.settings.budget_ms / 1000,
             pages=lambda: web.settings.pages_per_query,
+            delegates=delegates,
         )
+        handlers.register(WebHandler(router))
         uses = _uses(config)
         databases = DatabaseSearches(config)
         searcher = Searcher(
             library_section(config),
-            handlers=[WebHandler(aimed, names=lambda: web.engines), kb_search],
+            handlers=handlers,
             uses=uses,
             delegates=delegates,
             recorder=StoreRecorder(
@@ -172,15 +176,6 @@ class Application:
         if config.databases:
             searcher.handlers.register(databases)
         host = _Host(lambda: application)
-        engines_and_databases = DatabaseEngines(
-            aimed,
-            databases,
-            claims=host.claims,
-            origin=lambda: base_url(application.config, application.port),
-            default_engine=lambda: web.settings.default_engine,
-            budget_s=lambda: web.settings.budget_ms / 1000,
-            delegates=delegates,
-        )
         references = ReferenceBook(store)
         metrics = Metrics()
         log = RequestLog(metrics.take, records.take, log_requests)
@@ -189,7 +184,7 @@ class Application:
             targets=build_targets(config, WIRES),
             upstream=upstream,
             driver=Driver(
-                web=lambda: engines_and_databases,
+                web=router,
                 searches=records,
                 sealer=store.sealer,
                 reserve=quota.reserve,
@@ -354,9 +349,9 @@ class _Prices:
         self.engines = engines
 
 
-def _count(store: Store, prices: _Prices, attempt: Attempt) -> None:
+def _count(store: Store, prices: _Prices, attempt: Attempt, key_id: str | None) -> None:
     usage = usage_of(attempt, prices.engines.get(attempt.engine))
-    store.writer.offer(LedgerEntry(engine=attempt.engine, usage=usage, key_id=CHARGED_KEY.get()))
+    store.writer.offer(LedgerEntry(engine=attempt.engine, usage=usage, key_id=key_id))
 
 
 def _uses(config: Config) -> SearchUses:

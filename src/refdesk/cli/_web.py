@@ -65,10 +65,10 @@ async def web_search(
     from refdesk.web.health import Health
     from refdesk.web.limiter import Limiter
 
-    def count(attempt: Attempt) -> None:
+    def count(attempt: Attempt, key_id: str | None) -> None:
         if store is not None:
             usage = usage_of(attempt, engines.get(attempt.engine))
-            store.writer.offer(LedgerEntry(engine=attempt.engine, usage=usage))
+            store.writer.offer(LedgerEntry(engine=attempt.engine, usage=usage, key_id=key_id))
 
     def used_today(name: str) -> int:
         return store.ledger.today(engine=name).searches if store is not None else 0

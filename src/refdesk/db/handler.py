@@ -110,9 +110,7 @@ class DatabaseHandler:
         """Answer a question with rows; why it has none is the result's error."""
         blank = SearchResult(type="db", query=request.query, source=request.source)
         try:
-            scope, notices = await self.scope(
-                request.database, request.models, request.identity or context.identity
-            )
+            scope, notices = await self.scope(request.database, request.models, context.identity)
             blank = replace(blank, engine=f"db:{scope.database.name}", notices=notices)
             if not request.query.strip():
                 raise NotAnswered("query is required")

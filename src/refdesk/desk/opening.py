@@ -11,10 +11,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from refdesk.config import Config, load
+from refdesk.db.lazy import DatabaseSearches
 from refdesk.errors import StoreError
 from refdesk.fetch import Fetcher
-from refdesk.search import Handler, Recorder, Searcher, WebHandler
+from refdesk.search import Recorder, Searcher, WebHandler
 from refdesk.search.delegate import Delegates
+from refdesk.search.handler import HandlerTable
+from refdesk.search.sources import SourceRouter
 from refdesk.types import Attempt
 from refdesk.uses import SearchUses
 from refdesk.web.building import build_engines, library_section, search_settings
@@ -105,9 +108,22 @@ async def open_desk(
 
         recorder, book = StoreRecorder(store, keep_queries=lambda: keep), ReferenceBook(store)
     delegates = delegates_of(config, stack)
-    handlers: list[Handler] = [WebHandler(web, names=lambda: web.engines)]
+    bounds = config.gateway.search
+    handlers = HandlerTable()
+    router = SourceRouter(
+        web,
+        handlers,
+        engines=lambda: web.engines,
+        default=lambda: bounds.default_engine,
+        within_s=lambda: bounds.budget_ms / 1000,
+        pages=lambda: bounds.pages_per_query,
+        delegates=delegates,
+    )
+    handlers.register(WebHandler(router))
     if (base := await _knowledge(config, stack, store, delegates)) is not None:
-        handlers = _with_knowledge(config, web, base)
+        from refdesk.kb.opening import KnowledgeSearch
+
+        handlers.register(KnowledgeSearch(base))
     searcher = Searcher(
         library_section(config),
         handlers=handlers,
@@ -117,15 +133,9 @@ async def open_desk(
         keep_queries=keep,
     )
     if config.databases:
-        # Imported where there is a database: what reads and writes SQL takes its time.
-        from refdesk.db.databases import Databases
-        from refdesk.db.handler import DatabaseHandler
-
-        databases = Databases(config.databases)
+        databases = DatabaseSearches(config)
         stack.callback(databases.close)
-        searcher.handlers.register(
-            DatabaseHandler(databases, config=config.search, querydsl=uses.querydsl)
-        )
+        handlers.register(databases)
     return Opened(searcher=searcher, book=book, knowledge=base)
 
 
@@ -147,22 +157,6 @@ async def _knowledge(
     return base
 
 
-def _with_knowledge(config: Config, web: WebSearch, base: KnowledgeBase) -> list[Handler]:
-    from refdesk.kb.opening import KnowledgeSearch
-    from refdesk.search.aimed import AimedSearch
-
-    bounds = config.gateway.search
-    kb = KnowledgeSearch(base)
-    aimed = AimedSearch(
-        web,
-        kb,
-        default=lambda: bounds.default_engine,
-        within_s=lambda: bounds.budget_ms / 1000,
-        pages=lambda: bounds.pages_per_query,
-    )
-    return [WebHandler(aimed, names=lambda: web.engines), kb]
-
-
 def _web_search(
     config: Config,
     engines: Mapping[str, BaseEngine],
@@ -173,13 +167,13 @@ def _web_search(
     fetcher = Fetcher()
     stack.push_async_callback(fetcher.close)
 
-    def count(attempt: Attempt) -> None:
+    def count(attempt: Attempt, key_id: str | None) -> None:
         if store is not None:
             from refdesk.records import usage_of
             from refdesk.store import LedgerEntry
 
             usage = usage_of(attempt, engines.get(attempt.engine))
-            store.writer.offer(LedgerEntry(engine=attempt.engine, usage=usage))
+            store.writer.offer(LedgerEntry(engine=attempt.engine, usage=usage, key_id=key_id))
 
     def used_today(name: str) -> int:
         return store.ledger.today(engine=name).searches if store is not None else 0

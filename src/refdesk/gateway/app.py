@@ -28,12 +28,12 @@ from refdesk.gateway.client import (
 )
 from refdesk.gateway.decoding import decoded, decoded_pieces
 from refdesk.gateway.driver import Driver
-from refdesk.gateway.gate import ANONYMOUS, Caller
 from refdesk.gateway.headers import refusal_headers, to_client, to_upstream
 from refdesk.gateway.log import Entry, RequestLog
 from refdesk.gateway.route import Route
 from refdesk.gateway.targets import Target, Targets, Way
 from refdesk.ids import new_request_id
+from refdesk.types import ANONYMOUS, Caller
 from refdesk.upstream import Reply, UpstreamClient
 from refdesk.wires import chat, messages, responses
 from refdesk.wires.base import Head, StreamRewriter, Wire
@@ -159,7 +159,7 @@ class Gateway:
                         answered: x.Reply = await self.driver.recall(command, request.entry)
                     case x.Search():
                         request.entry.outcome.kind = "gateway"
-                        answered = await self.driver.search(command, request.entry)
+                        answered = await self.driver.search(command, request.entry, request.caller)
                     case x.CallUpstream(outgoing, outcome):
                         request.entry.outcome = outcome
                         reply = await request.call(bytes(outgoing), whole=not request.head.stream)
@@ -206,7 +206,18 @@ class Gateway:
 class _Request:
     """One request: what is known of it, and its client."""
 
-    __slots__ = ("client", "entry", "gateway", "head", "scope", "started", "target", "way", "wire")
+    __slots__ = (
+        "caller",
+        "client",
+        "entry",
+        "gateway",
+        "head",
+        "scope",
+        "started",
+        "target",
+        "way",
+        "wire",
+    )
 
     def __init__(
         self,
@@ -220,6 +231,7 @@ class _Request:
         self.gateway = gateway
         self.wire = wire
         self.scope = scope
+        self.caller = caller
         self.client = Client(receive, send, scope)
         self.started = time.perf_counter()
         self.entry = Entry(

@@ -7,7 +7,6 @@ import hashlib
 import time
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
-from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import Final, Protocol
 
@@ -18,11 +17,8 @@ from refdesk.gateway import exchange as x
 from refdesk.gateway import history
 from refdesk.gateway.log import Entry
 from refdesk.ids import new_search_id
-from refdesk.types import ResultItem, WebAnswer, WebQuery
+from refdesk.types import ANONYMOUS, Caller, ResultItem, WebAnswer, WebQuery
 from refdesk.wires.base import GatewaySearch, History, Source
-
-CHARGED_KEY: ContextVar[str | None] = ContextVar("charged_key", default=None)
-"""The client key on whose account the engines are asked, wherever in the search that happens."""
 
 RECALL_S: Final = 2.0
 """How long the store may take over earlier searches: without them the request goes on as well."""
@@ -64,7 +60,12 @@ class WebSearcher(Protocol):
     """One web search within bounds; SearchError, and no other, where it gives nothing."""
 
     async def search(
-        self, query: WebQuery, *, engine: str | None = None, pages: int | None = None
+        self,
+        query: WebQuery,
+        *,
+        engine: str | None = None,
+        pages: int | None = None,
+        caller: Caller = ANONYMOUS,
     ) -> WebAnswer: ...
 
 
@@ -80,7 +81,7 @@ class Driver:
     The searching half of the gateway; one for all requests.
 
     Args:
-        web: Returns the web search that holds now.
+        web: Searches.
         searches: Where searches are kept.
         sealer: Seals and opens our marks.
         reserve: Counts a search of a client key before it begins; WireError beyond its limit.
@@ -90,7 +91,7 @@ class Driver:
     def __init__(
         self,
         *,
-        web: Callable[[], WebSearcher],
+        web: WebSearcher,
         searches: Searches,
         sealer: history.Sealer,
         reserve: Callable[[str | None], Reserved],
@@ -108,18 +109,19 @@ class Driver:
         """Return what seals and opens marks for a client key."""
         return history.KeySealer(self._sealer, key_id)
 
-    async def search(self, command: x.Search, entry: Entry) -> x.SearchDone | x.SearchFailed:
-        """Search, and keep what was found."""
+    async def search(
+        self, command: x.Search, entry: Entry, caller: Caller
+    ) -> x.SearchDone | x.SearchFailed:
+        """Search on behalf of a caller, and keep what was found."""
         id_ = new_search_id()
         try:
             reserved = self._reserve(entry.key_id)
         except WireError as exc:
             return x.SearchFailed("engine_quota", str(exc))
         started = self._clock()
-        CHARGED_KEY.set(entry.key_id)
         try:
-            answer = await self._web().search(
-                command.query, engine=command.engine, pages=command.pages
+            answer = await self._web.search(
+                command.query, engine=command.engine, pages=command.pages, caller=caller
             )
         except SearchError as exc:
             reserved.give_back()

@@ -16,7 +16,7 @@ No I/O.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from enum import Enum
 from ipaddress import ip_address
 from typing import Any, Final, Protocol
@@ -25,6 +25,7 @@ from urllib.parse import urlsplit
 from refdesk.errors import WireError
 from refdesk.gateway.client import HeaderList
 from refdesk.gateway.headers import LOGIN_HEADERS, login_tokens
+from refdesk.types import ANONYMOUS, Caller
 
 _LOOPBACK: Final = frozenset({"localhost", "localhost.", "127.0.0.1", "::1"})
 _FORWARDED: Final = frozenset(
@@ -54,19 +55,6 @@ class Right(Enum):
     """A valid key where keys are required; elsewhere a request that passes the gate."""
     METRICS = "metrics"
     """As CLIENT; where keys are required, the key's claims must have ``metrics`` or ``admin``."""
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Caller:
-    """The client that sent a request."""
-
-    key_id: str | None = None
-    """The id of its key; None where it showed none and needed none."""
-    claims: Mapping[str, Any] = field(default_factory=dict)
-    """The identity of its key; empty without one."""
-
-
-ANONYMOUS: Final = Caller()
 
 
 class ClientKey(Protocol):

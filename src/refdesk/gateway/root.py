@@ -17,9 +17,10 @@ import msgspec
 from refdesk.errors import WireError
 from refdesk.gateway.app import WIRES, Gateway
 from refdesk.gateway.client import Client, HeaderList, Receive, Scope, Send
-from refdesk.gateway.gate import Caller, Gate, Right
+from refdesk.gateway.gate import Gate, Right
 from refdesk.gateway.headers import refusal_headers
 from refdesk.ids import new_request_id
+from refdesk.types import Caller
 from refdesk.wires import chat, messages
 from refdesk.wires.base import Wire
 

@@ -116,7 +116,7 @@ class KnowledgeHandler:
                 notices=("no collection was searched: name some, or set search.kb.collections",),
             )
         vectors: dict[str, asyncio.Task[Vector]] = {}
-        identity = request.identity if context.identity is None else context.identity
+        identity = context.identity
         parts = [
             asyncio.ensure_future(self._part(name, request, identity, vectors)) for name in names
         ]

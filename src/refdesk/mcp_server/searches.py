@@ -7,13 +7,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final, Protocol
 
-from refdesk.gateway.driver import CHARGED_KEY
-from refdesk.gateway.gate import Caller
 from refdesk.gateway.log import Entry, RequestLog
 from refdesk.records import ReferenceBook
 from refdesk.search import Searcher
 from refdesk.store.quota import Reservation
-from refdesk.types import Reference, SearchResult, SearchType, WebAnswer
+from refdesk.types import Caller, Reference, SearchResult, SearchType, WebAnswer
 
 _CUT: Final = 499
 """How the log calls a request whose client has left."""
@@ -85,7 +83,6 @@ class Searches:
         """
         request_id, key_id = call.request_id, call.caller.key_id
         reserved = self._host.reserve(key_id)
-        CHARGED_KEY.set(key_id)
         entry = Entry(request_id=request_id, started=time.time(), wire="mcp", key_id=key_id)
         entry.incognito = call.incognito
         started = time.perf_counter()

@@ -8,14 +8,23 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final, Protocol
 
 from refdesk.errors import SearchError, UnknownName
 from refdesk.search.delegate import Delegate
 from refdesk.search.trace import Trace, TraceNode
-from refdesk.types import Location, SearchRequest, SearchResult, SearchType, WebAnswer, WebQuery
+from refdesk.types import (
+    ANONYMOUS,
+    Caller,
+    Location,
+    SearchRequest,
+    SearchResult,
+    SearchType,
+    WebAnswer,
+    WebQuery,
+)
 
 Message = Mapping[str, Any]
 """A progress message: ``{"type": "loading", "props": {"message": …, "done": …}}``."""
@@ -25,8 +34,6 @@ ProgressSender = Callable[[Message], Awaitable[object] | object]
 
 ROWS_PER_PAGE: Final = 10
 MAX_WEB_LIMIT: Final = 100
-AIMED: Final = ("kb:", "db:")
-"""What an engine's name starts with where it is a collection or a database."""
 
 
 def _no_node() -> TraceNode:
@@ -41,6 +48,8 @@ class SearchContext:
     locale: str = "en"
     identity: Mapping[str, Any] | None = None
     """Who asks: the claims that permissions are checked against."""
+    owner: str | None = None
+    """The id of the client key on whose account engines are asked; None without one."""
     progress: ProgressSender | None = None
     trace: TraceNode = field(default_factory=_no_node)
     """This search's node: handlers may log to it and give it children."""
@@ -95,7 +104,12 @@ class WebSearching(Protocol):
     """A web search with engines behind it, such as `refdesk.web.handler.WebSearch`."""
 
     async def search(
-        self, query: WebQuery, *, engine: str | None = None, pages: int | None = None
+        self,
+        query: WebQuery,
+        *,
+        engine: str | None = None,
+        pages: int | None = None,
+        caller: Caller = ANONYMOUS,
     ) -> WebAnswer:
         """Search the web, or raise SearchError."""
         ...
@@ -106,39 +120,26 @@ class WebHandler:
     Web search for the searcher.
 
     Args:
-        web: The engines.
-        names: Gives the names that an engine may be asked for by; None: whatever is named is
-            handed on.
+        web: Searches the web, or what the engine's name stands for.
     """
 
     type: SearchType = "web"
 
-    def __init__(
-        self, web: WebSearching, *, names: Callable[[], Collection[str]] | None = None
-    ) -> None:
+    def __init__(self, web: WebSearching) -> None:
         self._web = web
-        self._names = names
 
     async def search(self, request: SearchRequest, *, context: SearchContext) -> SearchResult:
-        """
-        Ask the engines; what they could not do is told in the result.
-
-        Raises:
-            UnknownName: The request names an engine that there is not: another one's results would
-                not be what was asked for.
-        """
-        engine = request.engine
-        if engine is not None and self._names is not None and not engine.startswith(AIMED):
-            names = self._names()
-            if engine not in names:
-                raise UnknownName("engine", engine[:80], names)
+        """Ask the engines; what they could not do is told in the result."""
         limit = request.limit or ROWS_PER_PAGE
         notices: tuple[str, ...] = ()
         if limit > MAX_WEB_LIMIT:
             notices = (f"a web search gives at most {MAX_WEB_LIMIT} results; {limit} were wanted",)
         try:
             answer = await self._web.search(
-                _query_of(request), engine=request.engine, pages=_pages(limit)
+                _query_of(request),
+                engine=request.engine,
+                pages=_pages(limit),
+                caller=Caller(key_id=context.owner, claims=context.identity or {}),
             )
         except SearchError as error:
             return _failed(request, error, notices)

@@ -81,7 +81,7 @@ class Searcher:
         self,
         config: LibrarySection | None = None,
         *,
-        handlers: Iterable[Handler] = (),
+        handlers: HandlerTable | Iterable[Handler] = (),
         uses: SearchUses | None = None,
         delegates: Delegate | None = None,
         recorder: Recorder | None = None,
@@ -89,7 +89,7 @@ class Searcher:
         keep_queries: bool = True,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        self.handlers = HandlerTable(handlers)
+        self.handlers = handlers if isinstance(handlers, HandlerTable) else HandlerTable(handlers)
         self._recorder = recorder
         self._merge: Merge = merge
         self._keep_queries = keep_queries
@@ -294,6 +294,7 @@ class Searcher:
             request_id=call.request_id,
             locale=read_locale(call.locale),
             identity=slot.request.identity,
+            owner=call.owner,
             progress=call.sender,
             trace=node,
             delegates=self._delegates,

@@ -14,7 +14,7 @@ from refdesk.search.handler import HandlerTable, SearchContext
 from refdesk.search.references import Merge, citation_id, unique
 from refdesk.search.rerank import Reranker
 from refdesk.telemetry import spans
-from refdesk.types import ResultItem, SearchRequest, SearchResult
+from refdesk.types import ResultItem, SearchRequest, SearchResult, private_kind
 from refdesk.uses import SearchUses, Uses
 
 if TYPE_CHECKING:
@@ -92,14 +92,17 @@ class SourceSearch:
                 notices=("automatic search is switched off (uses.search: disabled)",),
             )
         # A delegate that searches is served by the sources, or it would be asked by itself.
-        if uses.search.delegated and not is_at_work(uses.search):
+        # A source that was named answers itself: its question is for nobody else.
+        named = request.engine is not None and private_kind(request.engine) is not None
+        if uses.search.delegated and not named and not is_at_work(uses.search):
             return await self._delegate(uses.search, request)
         extracted, asked = None, request
         if request.keywords and request.type == "web":
             extracted = await self._extract(request.query)
             asked = replace(request, query=extracted.query or request.query)
             context.trace.log("debug", "Keywords extracted", count=len(extracted.keywords))
-        if request.type == "web" and uses.web.delegated and not is_at_work(uses.web):
+        by_tool = request.type == "web" and uses.web.delegated and not named
+        if by_tool and not is_at_work(uses.web):
             found = await self._delegate(uses.web, asked)
         else:
             found = await self._handlers.get(request.type).search(asked, context=context)

@@ -51,15 +51,21 @@ class Chain:
     spacing: Spacing
     settings: SearchSettings
     clock: Callable[[], float]
-    on_call: Callable[[Attempt], None] | None
+    on_call: Callable[[Attempt, str | None], None] | None
     edition: Callable[[str], int]
     """How often an engine's settings have changed."""
 
     async def run(
-        self, question: Question, engines: Sequence[BaseEngine], deadline: float
+        self,
+        question: Question,
+        engines: Sequence[BaseEngine],
+        deadline: float,
+        account: str | None = None,
     ) -> Found:
         """
         Hold a place in the limiter, and return what the first engine that answers gives.
+
+        Calls are counted on the account of a client key's id.
 
         Raises:
             SearchError: None did; with the attempts and the queue time.
@@ -69,7 +75,7 @@ class Chain:
         began = self.clock()
         try:
             async with self.limiter.place(within_s=deadline - self.clock()) as queued:
-                found = await self._first(question, engines, deadline, attempts)
+                found = await self._first(question, engines, deadline, attempts, account)
         except SearchShed as shed:
             shed.queue_s = self.clock() - began  # for nothing
             raise
@@ -89,7 +95,12 @@ class Chain:
         )
 
     async def ask(
-        self, engine: BaseEngine, question: Question, *, within_s: float
+        self,
+        engine: BaseEngine,
+        question: Question,
+        *,
+        within_s: float,
+        account: str | None = None,
     ) -> tuple[Found, Attempt]:
         """
         Ask one engine, for no longer than this or its own limit, and note its health.
@@ -119,7 +130,7 @@ class Chain:
                 detail=clean(detail)[:_DETAIL_CHARS],
             )
             if self.on_call is not None:
-                self.on_call(done)
+                self.on_call(done, account)
             return done
 
         try:
@@ -159,6 +170,7 @@ class Chain:
         engines: Sequence[BaseEngine],
         deadline: float,
         attempts: list[Attempt],
+        account: str | None,
     ) -> Found:
         failure: SearchError | None = None
         for engine in engines:
@@ -173,7 +185,7 @@ class Chain:
             if left <= SLACK_S:
                 raise self._out_of_time()
             try:
-                found, attempt = await self.ask(engine, question, within_s=left)
+                found, attempt = await self.ask(engine, question, within_s=left, account=account)
             except Failed as failed:
                 attempts.append(failed.attempt)
                 failure = self._out_of_time() if failed.short else failed.error

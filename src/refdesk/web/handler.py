@@ -14,7 +14,7 @@ from dataclasses import replace
 from typing import Final, TypeVar
 
 from refdesk.errors import SearchError, UnknownName
-from refdesk.types import Attempt, WebAnswer, WebQuery
+from refdesk.types import ANONYMOUS, Attempt, Caller, WebAnswer, WebQuery, private_kind
 from refdesk.web.asking import Fetcher
 from refdesk.web.cache import Cache
 from refdesk.web.chain import Chain, Failed
@@ -66,7 +66,7 @@ class WebSearch:
         settings: SearchSettings,
         spacing: Spacing | None = None,
         clock: Callable[[], float] = time.monotonic,
-        on_call: Callable[[Attempt], None] | None = None,
+        on_call: Callable[[Attempt, str | None], None] | None = None,
     ) -> None:
         self.limiter = limiter
         self.cache = cache
@@ -119,7 +119,12 @@ class WebSearch:
         )
 
     async def search(
-        self, query: WebQuery, *, engine: str | None = None, pages: int | None = None
+        self,
+        query: WebQuery,
+        *,
+        engine: str | None = None,
+        pages: int | None = None,
+        caller: Caller = ANONYMOUS,
     ) -> WebAnswer:
         """
         Search the web.
@@ -128,6 +133,7 @@ class WebSearch:
             query: What is looked for; its ``limit`` and ``page`` are set here, by ``pages``.
             engine: The engine that the model or upstream names; asked first.
             pages: How many pages of ten rows, 10 at most; by default as the settings say.
+            caller: On whose account the engines are asked.
 
         Returns:
             At least one item.  Whatever was degraded is told in the notices.
@@ -144,7 +150,7 @@ class WebSearch:
             choice = self._choose(engine)
             notices += choice.notices
             resting = tuple(map(self._chain.resting, choice.resting))
-            found = await self._find(question, choice, started)
+            found = await self._find(question, choice, started, caller.key_id)
             if not found.items:
                 raise _nothing(found)
         except SearchError as error:
@@ -222,6 +228,13 @@ class WebSearch:
         )
 
     def _choose(self, named: str | None) -> Choice:
+        asked = named or self.settings.default_engine
+        if asked is not None and asked not in self._engines and private_kind(asked) is not None:
+            # Whoever comes here past the router: a private question is for no web engine.
+            raise SearchError(
+                f"{asked[:80]!r} is a private source, and the web is not asked in its place",
+                reason="no_engine",
+            )
         return order(
             self._engines,
             named=named,
@@ -230,7 +243,9 @@ class WebSearch:
             back_in_s=self.health.back_in_s,
         )
 
-    async def _find(self, question: Question, choice: Choice, started: float) -> Found:
+    async def _find(
+        self, question: Question, choice: Choice, started: float, account: str | None
+    ) -> Found:
         """Return what is kept, or else what the one search for it under way brings."""
         chain = self._chain
         first = choice.engines[0].name
@@ -239,7 +254,7 @@ class WebSearch:
             return replace(kept, cached=True)
         deadline = started + chain.settings.budget_ms / 1000
         found, joined = await self.cache.share(
-            key, lambda: chain.run(question, choice.engines, deadline)
+            key, lambda: chain.run(question, choice.engines, deadline, account)
         )
         if not joined:
             return found

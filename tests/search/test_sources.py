@@ -1,4 +1,4 @@
-"""A web search that names a collection."""
+"""What an engine's name stands for, and where its question goes."""
 
 from __future__ import annotations
 
@@ -9,11 +9,21 @@ from typing import Any
 import pytest
 
 from refdesk.errors import ConfigError, SearchError
-from refdesk.search.aimed import AimedSearch
-from refdesk.search.handler import SearchContext
-from refdesk.types import ResultItem, SearchRequest, SearchResult, SearchType, WebAnswer, WebQuery
+from refdesk.search.handler import HandlerTable, SearchContext
+from refdesk.search.sources import SourceRouter, UnknownSource, resolve
+from refdesk.types import (
+    ANONYMOUS,
+    Caller,
+    ResultItem,
+    SearchRequest,
+    SearchResult,
+    SearchType,
+    WebAnswer,
+    WebQuery,
+)
 
 QUERY = WebQuery(text="expenses")
+ANN = Caller(key_id="k1", claims={"team": "law"})
 
 
 @dataclass
@@ -23,7 +33,12 @@ class Web:
     asked: list[str | None] = field(default_factory=list)
 
     async def search(
-        self, query: WebQuery, *, engine: str | None = None, pages: int | None = None
+        self,
+        query: WebQuery,
+        *,
+        engine: str | None = None,
+        pages: int | None = None,
+        caller: Caller = ANONYMOUS,
     ) -> WebAnswer:
         self.asked.append(engine)
         return WebAnswer(engine="web")
@@ -36,18 +51,19 @@ class Kb:
     answer: Any = ()
     type: SearchType = "kb"
     asked: list[SearchRequest] = field(default_factory=list)
+    identities: list[Any] = field(default_factory=list)
 
     async def search(self, request: SearchRequest, *, context: SearchContext) -> SearchResult:
         self.asked.append(request)
-        assert context.identity == request.identity
+        self.identities.append(context.identity)
         if isinstance(self.answer, Exception):
             raise self.answer
         if isinstance(self.answer, asyncio.Event):
             await self.answer.wait()
         if isinstance(self.answer, str):
-            return SearchResult(type="kb", query=request.query, error=self.answer)
+            return SearchResult(type=self.type, query=request.query, error=self.answer)
         return SearchResult(
-            type="kb", query=request.query, items=self.answer, notices=("a notice",)
+            type=self.type, query=request.query, items=self.answer, notices=("a notice",)
         )
 
 
@@ -56,27 +72,29 @@ PASSAGE = ResultItem(
 )
 
 
-def aimed(web: Web, kb: Kb, **options: Any) -> AimedSearch:
-    """A search in front of both."""
+ROW = ResultItem(type="db", title="T", content="c", model="orders", record_id="a/7")
+
+
+def aimed(web: Web, *handlers: Kb, **options: Any) -> SourceRouter:
+    """A router in front of the web and of private sources."""
     values: dict[str, Any] = {
-        "default": lambda: None,
-        "identity": lambda: {"team": "law"},
+        "engines": lambda: ("main", "free"),
         "base_url": lambda: "http://127.0.0.1:8484",
     }
-    return AimedSearch(web, kb, **values | options)
+    return SourceRouter(web, HandlerTable(handlers), **values | options)
 
 
 async def test_by_name() -> None:
     """`kb:` leads to the collection as whoever asks; all other names lead to the web."""
     web, kb = Web(), Kb(answer=(PASSAGE,))
     search = aimed(web, kb)
-    answer = await search.search(QUERY, engine="kb:hand book", pages=3)
+    answer = await search.search(QUERY, engine="kb:hand book", pages=3, caller=ANN)
     assert (answer.engine, answer.engine_type, answer.notices) == (
         "kb:hand book", "kb", ("a notice",),
     )  # fmt: skip
     (request,) = kb.asked
     assert (request.collections, request.limit) == (("hand book",), 30)
-    assert request.identity == {"team": "law"}
+    assert kb.identities == [{"team": "law"}]
     assert answer.items[0].url == (
         "http://127.0.0.1:8484/api/v1/collections/hand%20book/passages/rev%2F1"
     )
@@ -134,3 +152,57 @@ async def test_time() -> None:
     with pytest.raises(SearchError) as raised:
         await search.search(QUERY, engine="kb:c")
     assert raised.value.reason == "engine_timeout"
+
+
+async def test_databases() -> None:
+    """`db:` leads to the database as the caller; a row is opened by its model and id."""
+    web, db = Web(), Kb(answer=(ROW,), type="db")
+    answer = await aimed(web, db).search(QUERY, engine="db:shop", caller=ANN)
+    assert (answer.engine, answer.engine_type) == ("db:shop", "db")
+    assert db.asked[0].database == "shop"
+    assert db.identities == [{"team": "law"}]
+    assert answer.items[0].url == (
+        "http://127.0.0.1:8484/api/v1/databases/shop/records/orders/a%2F7"
+    )
+    assert web.asked == []
+
+
+@pytest.mark.parametrize(
+    ("name", "told"),
+    [
+        ("db:shop", "no database is connected here"),
+        ("DB:shop", "no database is connected here"),
+        (" db :shop", "no database is connected here"),
+        ("kb:docs", "there are no collections here"),
+        ("Kb:docs", "there are no collections here"),
+        ("kb-docs", "no engine is called 'kb-docs'"),
+        ("mian", "did you mean 'main'?"),
+        ("main ", "no engine is called"),
+        ("x" * 5000, "no engine is called"),
+    ],
+)
+@pytest.mark.parametrize("how", ["named", "default"])
+async def test_what_cannot_be_asked_is_refused(name: str, told: str, how: str) -> None:
+    """An unknown or unavailable source is an error; the web is not asked in its place."""
+    web = Web()
+    router = aimed(web, default=lambda: name if how == "default" else None)
+    with pytest.raises(UnknownSource) as raised:
+        await router.search(QUERY, engine=name if how == "named" else None)
+    assert told in str(raised.value)
+    assert len(str(raised.value)) < 400
+    assert raised.value.reason == "no_engine"
+    assert web.asked == []
+
+
+@pytest.mark.parametrize("name", ["kb:", "db:", "kb: ", "KB:"])
+def test_a_kind_without_a_name_is_refused(name: str) -> None:
+    """`kb:` alone names no collection."""
+    with pytest.raises(UnknownSource, match=r"write (kb|db):NAME"):
+        resolve(name, (), ("kb", "db", "web"))
+
+
+def test_a_web_engine_may_be_called_anything() -> None:
+    """A configured engine is found by its exact name first."""
+    assert resolve("main", ("main",), ()).kind == "web"
+    assert resolve("", ("main",), ()).name is None
+    assert resolve(None, (), ()).kind == "web"
