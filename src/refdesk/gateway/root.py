@@ -19,6 +19,8 @@ from refdesk.gateway.app import WIRES, Gateway
 from refdesk.gateway.client import Client, HeaderList, Receive, Scope, Send
 from refdesk.gateway.gate import Gate, Right
 from refdesk.gateway.headers import refusal_headers
+from refdesk.gateway.paging import read_page
+from refdesk.gateway.targets import Target
 from refdesk.ids import new_request_id
 from refdesk.types import Caller
 from refdesk.wires import chat, messages
@@ -181,17 +183,26 @@ class Root:
         await _answer(scope, send, 200, kind.encode(), body)
 
     async def _models(self, scope: Scope, receive: Receive, send: Send, _: Caller) -> None:
-        names = list(self.gateway.targets.by_name)
+        targets = self.gateway.targets.listed
+        try:
+            page = read_page(scope["query_string"], list(targets), messages=_speaks_messages(scope))
+        except WireError as exc:
+            await _refuse(scope, receive, send, exc)
+            return
+        names = page.names
         if _speaks_messages(scope):
-            listed = [_messages_model(name) for name in names]
             body: object = {
-                "data": listed,
-                "has_more": False,
+                "data": [_messages_model(name) for name in names],
+                "has_more": page.has_more,
                 "first_id": names[0] if names else None,
                 "last_id": names[-1] if names else None,
             }
         else:
-            body = {"object": "list", "data": [self._openai_model(name) for name in names]}
+            body = {
+                "object": "list",
+                "data": [_openai_model(name, targets[name]) for name in names],
+                "has_more": page.has_more,
+            }
         await _answer(scope, send, 200, _JSON, msgspec.json.encode(body))
 
     async def _model(self, scope: Scope, receive: Receive, send: Send, _: Caller) -> None:
@@ -201,16 +212,8 @@ class Root:
         except WireError as exc:
             await _refuse(scope, receive, send, exc)
             return
-        body = (
-            _messages_model(target.name)
-            if _speaks_messages(scope)
-            else self._openai_model(target.name)
-        )
-        await _answer(scope, send, 200, _JSON, msgspec.json.encode(body))
-
-    def _openai_model(self, name: str) -> dict[str, object]:
-        target = self.gateway.targets.by_name[name]
-        return {"id": name, "object": "model", "created": 0, "owned_by": target.upstream}
+        shown = _messages_model(name) if _speaks_messages(scope) else _openai_model(name, target)
+        await _answer(scope, send, 200, _JSON, msgspec.json.encode(shown))
 
     def _unknown(self, method: str, path: str) -> WireError:
         allowed = [other for other in ("POST", "GET", "DELETE") if self.find(other, path)]
@@ -225,6 +228,10 @@ class NotServed(WireError):
     def __init__(self, message: str, allowed: Sequence[str]) -> None:
         super().__init__(message, status=405)
         self.allowed = ", ".join(allowed)
+
+
+def _openai_model(name: str, target: Target) -> dict[str, object]:
+    return {"id": name, "object": "model", "created": 0, "owned_by": target.upstream}
 
 
 def _messages_model(name: str) -> dict[str, object]:

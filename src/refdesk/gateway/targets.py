@@ -20,6 +20,9 @@ from refdesk.wires.base import Wire
 _VARIANT: Final = re.compile(r"\[[^\[\]]*\]$")
 """A suffix such as ``[1m]``: a long-context variant in the client's words."""
 
+_PATTERN: Final = re.compile(r"[*?\[]")
+"""What makes an alias a pattern of `fnmatch`."""
+
 _REMEMBERED_NAMES: Final = 4096
 
 
@@ -73,6 +76,8 @@ class Targets:
     """
 
     by_name: dict[str, Target]
+    listed: dict[str, Target]
+    """Every name that can be asked for and is no pattern: entries, then their aliases."""
     _aliases: list[tuple[re.Pattern[str], Target]]
     _default: Target | None
     _known: dict[str, Target | None] = field(default_factory=dict)
@@ -104,13 +109,16 @@ class Targets:
 def build_targets(config: Config, wires: Mapping[str, Wire]) -> Targets:
     """Work out every model's address and terms once, so that requests only look up."""
     by_name: dict[str, Target] = {}
+    plain: dict[str, Target] = {}
     aliases: list[tuple[re.Pattern[str], Target]] = []
     for name, model in config.models.items():
         target = _target(name, model, config, wires)
         by_name[name] = target
+        plain |= {alias: target for alias in model.aliases if not _PATTERN.search(alias)}
         aliases += [(re.compile(translate(alias)), target) for alias in model.aliases]
     default = by_name.get(config.default_model) if config.default_model else None
-    return Targets(by_name, aliases, default)
+    listed = by_name | {alias: it for alias, it in plain.items() if alias not in by_name}
+    return Targets(by_name, listed, aliases, default)
 
 
 def explain(
