@@ -234,6 +234,10 @@ class Application:
             loop.create_task(application._forget_old()),
             loop.create_task(take_over(store, kb.knowledge), name="take over"),
         ]
+        if config.collections:
+            application._tasks.append(
+                loop.create_task(kb.warm(list(config.collections)), name="warm collections")
+            )
         return application
 
     def unready(self) -> str:

@@ -14,9 +14,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
 import msgspec
+import structlog
 
 from refdesk.config import Config
-from refdesk.errors import ConfigError, StoreError
+from refdesk.errors import ConfigError, RefdeskError, StoreError
 from refdesk.kb.facts import Extractor
 from refdesk.kb.remembered import without_secrets
 from refdesk.store import Store
@@ -30,6 +31,8 @@ if TYPE_CHECKING:
     from refdesk.kb.handler import Asker, KnowledgeHandler
     from refdesk.kb.ingest.work import Work
     from refdesk.kb.vectors import VectorStore
+
+_log: structlog.stdlib.BoundLogger = structlog.get_logger("refdesk")
 
 FOLDER: Final = "kb"
 """Where an embedded vector store keeps its files, in the data folder."""
@@ -82,6 +85,22 @@ class KnowledgeBase:
         """Whether the graph of any of these was made without a model."""
         entries = (self._config.collections.get(name) for name in collections)
         return any(entry is None or entry.extractor == "builtin" for entry in entries)
+
+    async def warm(self, names: Sequence[str]) -> None:
+        """
+        Load what searches in these collections need, so that the first question does not wait.
+
+        Embedders on this machine are loaded; endpoints are not called.  What fails is logged: the
+        search that needs it says so too.
+        """
+        try:
+            knowledge = await self.knowledge()
+            for name in names:
+                embedder = self._embedder(await knowledge.show(name))
+                if embedder.computes:
+                    await embedder.query("warm up")
+        except RefdeskError as exc:
+            _log.warning("a collection was not loaded at the start", error=str(exc))
 
     async def aclose(self) -> None:
         """Let go of what was opened."""
