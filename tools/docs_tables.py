@@ -24,6 +24,9 @@ from refdesk.config.shape import shape
 from refdesk.providers import PROVIDERS
 from refdesk.web.engines import ENGINES, BaseEngine
 
+sys.path.insert(0, str(Path(__file__).parent))
+from limits import constants_table, settings_table
+
 DOCS = Path(__file__).parent.parent / "docs"
 
 _TABLE = re.compile(r"(<!-- table: (?P<name>[\w.-]+) -->\n).*?(<!-- end of table -->)", re.DOTALL)
@@ -170,6 +173,11 @@ def provider_matrix() -> str:
         for rule in provider.hosted:
             models = rule.models.replace("|", "\\|")
             rows.append(f"| `{name}` | {rule.wire} | `{models}` | {rule.evidence} |")
+        for rule in provider.families:
+            models = rule.models.replace("|", "\\|")
+            rows.append(
+                f"| `{name}` | {rule.wire} | newer, by family: `{models}` | {rule.evidence} |"
+            )
         for wire, evidence in provider.refuses_tool_on.items():
             rows.append(f"| `{name}` | {wire} | takes no search tool | {evidence} |")
         if not provider.hosted and not provider.refuses_tool_on:
@@ -184,6 +192,8 @@ TABLES: dict[str, Callable[[], str]] = {
     "engines": engine_summary,
     "engine-options": engine_options,
     "providers": provider_matrix,
+    "limit-settings": settings_table,
+    "limit-constants": constants_table,
 }
 """Every table by its name."""
 

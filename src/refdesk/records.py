@@ -19,6 +19,7 @@ from refdesk.web.engines import BaseEngine
 
 _NOT_KEPT: Final = "the search failed; what it said is not kept (privacy.store_queries)"
 _MAX_ID_CHARS: Final = 200
+"""Characters of a request's id that is looked up; a longer one is unknown (404)."""
 
 
 class StoreRecorder:

@@ -30,6 +30,7 @@ from refdesk.store import lock_server
 from refdesk.store.opening import open_store
 
 KEEP_ALIVE_S: Final = 75
+"""For a connection between two requests; beyond it the connection is closed."""
 _COLLECT_AFTER: Final = 10_000
 """Objects made and not freed; Python's own 700 means several collections for each request."""
 GRACE_S: Final = 30

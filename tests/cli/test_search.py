@@ -75,7 +75,9 @@ def test_trace(refdesk: Command, peer: Peer) -> None:
     assert any("'pages' was asked instead" in notice for notice in ran.json["notices"])
     (node,) = ran.json["trace"]
     assert node["status"] == "completed"
-    assert "Engine own" in [line["message"] for line in node["logs"]]
+    (web,) = node["children"]
+    assert web["label"] == "Web Search"
+    assert "Engine own" in [line["message"] for line in web["logs"]]
     ran = refdesk("search", QUESTION, "--trace", yaml=yaml)
     assert "outcome=upstream_down" in ran.err
     assert "completed" in ran.err

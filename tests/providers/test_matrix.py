@@ -37,6 +37,24 @@ MATRIX: list[tuple[str, WireName, str, bool | None, str]] = [
     ("compatible", "chat", "anything", True, "hosted"),
     ("nobody-knows", "chat", "gpt-5.4", None, "no"),
     ("openai", "chat", "gpt-99", True, "hosted"),
+    # Newer models of a known family follow it.
+    ("openai", "responses", "gpt-6-mini", None, "hosted"),
+    ("openai", "responses", "gpt-7.1-2027-02-01", None, "hosted"),
+    ("openai", "chat", "gpt-6", None, "elsewhere"),
+    ("openai", "responses", "o5-mini", None, "hosted"),
+    ("openai", "responses", "gpt-3.5-turbo", None, "no"),
+    ("openai", "responses", "gpt-600", None, "no"),
+    ("openai", "responses", "gpt-6-mini", False, "no"),
+    ("anthropic", "messages", "claude-mythos-5", None, "hosted"),
+    ("anthropic", "messages", "claude-6-mythos-20270101", None, "hosted"),
+    ("anthropic", "responses", "claude-mythos-5", None, "elsewhere"),
+    ("anthropic", "messages", "claude-instant-1.2", None, "no"),
+    ("anthropic", "messages", "claude-2.1", None, "no"),
+    ("deepseek", "messages", "deepseek-v5-pro", None, "hosted"),
+    ("deepseek", "messages", "deepseek-v3", None, "no"),
+    ("xai", "responses", "grok-5-fast", None, "hosted"),
+    ("qwen", "responses", "qwen4-plus", None, "hosted"),
+    ("qwen", "responses", "qwen4-coder", None, "no"),
 ]
 
 
@@ -49,6 +67,14 @@ def test_capability(
     assert verdict.capability == expected, verdict
     assert verdict.source
     assert verdict.evidence
+
+
+def test_families_say_that_the_model_is_not_known() -> None:
+    """A verdict by family names the model, says that it is not known, and dates its evidence."""
+    verdict = capability("anthropic", "messages", "claude-mythos-5", None)
+    assert verdict.source == "family of anthropic"
+    assert "'claude-mythos-5' is not known; by family" in verdict.evidence
+    assert "2026" in verdict.evidence
 
 
 @pytest.mark.parametrize(

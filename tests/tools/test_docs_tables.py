@@ -50,3 +50,11 @@ def test_unknown_table(tables: ModuleType) -> None:
     """A page that asks for a table nobody writes is an error."""
     with pytest.raises(KeyError, match="nope"):
         tables.filled("<!-- table: nope -->\n<!-- end of table -->\n")
+
+
+def test_every_bound_is_in_the_limits(tables: ModuleType) -> None:
+    """The page of limits has the settings and constants of the code, and is up to date."""
+    page = (ROOT / "docs/reference/limits.md").read_text(encoding="utf-8")
+    assert tables.filled(page) == page
+    assert "| `gateway.search.max_query_chars` | `400` |" in page
+    assert "32 MiB | `gateway/client.py`" in page

@@ -17,7 +17,9 @@ from refdesk.errors import WireError
 from refdesk.search.options import BadOption, read_request
 
 MAX_QUERIES: Final = 10
+"""Queries in one request to ``/v1/search``; more are refused (400)."""
 MAX_RESULTS: Final = 100
+"""Results that a request to ``/v1/search`` may ask for; more are refused (400)."""
 _DEFAULT_RESULTS: Final = 10
 _SHOWN_CHARS: Final = 80
 

@@ -45,6 +45,7 @@ if TYPE_CHECKING:
 _JSON: Final = b"application/json"
 _PROBLEM: Final = b"application/problem+json"
 _MAX_FAULTS: Final = 5
+"""Faults of a body that one answer names; the others are named when these are mended."""
 _SHOWN_CHARS: Final = 80
 
 _log: structlog.stdlib.BoundLogger = structlog.get_logger("refdesk")

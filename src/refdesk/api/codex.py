@@ -19,6 +19,7 @@ from refdesk.types import Reference
 _RESULTS: Final[Mapping[str, int]] = {"short": 5, "medium": 10, "long": 20}
 _CHARS_PER_TOKEN: Final = 4
 _MOST_CHARS: Final = 40_000
+"""Characters of an answer to Codex's stand-alone search; the rest is left out."""
 _SNIPPET_CHARS: Final = 1_000
 _RANGES: Final = ((1, "day"), (7, "week"), (31, "month"), (366, "year"))
 _HEAD: Final = (

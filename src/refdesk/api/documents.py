@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 _BAD: Final = frozenset({"failed", "empty"})
 _SHOWN_CHARS: Final = 80
 _MAX_TEXT_CHARS: Final = 100_000
+"""Characters of a document's text in one answer; the rest is asked for by offset."""
 
 
 async def list_documents(call: Call, name: str) -> Answer:

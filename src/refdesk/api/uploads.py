@@ -20,8 +20,11 @@ from refdesk.errors import WireError
 MAX_UPLOAD_BYTES: Final = 256 * 1024 * 1024
 """Of one request; larger documents are added with `refdesk kb add`, which reads from the disk."""
 UPLOAD_TIMEOUT_S: Final = 300.0
+"""For the whole body of an upload; a slower one is answered with 408."""
 _MAX_PARTS: Final = 1000
+"""Parts of one form; a form of more is refused (400)."""
 _MAX_FIELD_BYTES: Final = 65_536
+"""Bytes of a form's field that is no file; a longer one is refused (400)."""
 _SHOWN_CHARS: Final = 80
 
 _EXTENDED_NAME: Final = re.compile(

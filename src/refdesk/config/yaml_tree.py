@@ -20,9 +20,11 @@ from ruamel.yaml.nodes import MappingNode, Node, ScalarNode, SequenceNode
 from refdesk.config.layers import Path
 
 MAX_BYTES: Final = 1024 * 1024
+"""Bytes of a configuration file; a larger one is refused with its size."""
 MAX_NODES: Final = 20_000
 """Counted with aliases expanded: a large configuration has some thousands."""
 MAX_DEPTH: Final = 60
+"""Levels of a configuration; a deeper one is refused with its line."""
 
 _CORE: Final = "tag:yaml.org,2002:"
 _TRUE: Final = ("true", "yes", "on", "y")

@@ -30,6 +30,7 @@ from refdesk.db.gate import Written
 from refdesk.errors import RefdeskError
 
 MAX_CELL_CHARS: Final = 65_536
+"""Characters of one value of a row; the rest is cut off and marked."""
 _SLACK_S: Final = 0.5
 """How much later than the database our own clock ends a statement."""
 _STOPS: Final = 20

@@ -24,6 +24,7 @@ from sqlglot.errors import SqlglotError
 from refdesk.errors import RefdeskError
 
 MAX_SQL_CHARS: Final = 100_000
+"""Characters of compiled SQL; a longer statement is refused."""
 _EXAMINED: Final = 512
 """Texts whose examination is remembered."""
 _SHOWN_CHARS: Final = 60

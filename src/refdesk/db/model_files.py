@@ -32,6 +32,7 @@ from refdesk.errors import ConfigError
 
 _SUFFIXES: Final = (".mod.yaml", ".mod.yml", ".mod.yao", ".yaml", ".yml")
 MAX_FILES: Final = 1000
+"""Model files of one database; more are a fault of the configuration."""
 
 
 def _listed(value: Any) -> Any:

@@ -11,6 +11,7 @@ from refdesk.types import JsonScalar, ResultItem
 RECORD: Final = "refdesk_record"
 """The name under which a query gives the record's id besides what was asked for."""
 MAX_CONTENT_CHARS: Final = 1_000
+"""Characters of a row as text; the rest is cut off."""
 _VALUE_CHARS: Final = 300
 _TITLE_CHARS: Final = 200
 _TITLES: Final = ("title", "name", "subject", "label")

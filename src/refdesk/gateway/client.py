@@ -21,7 +21,9 @@ HeaderList = list[tuple[bytes, bytes]]
 MAX_BODY_BYTES: Final = 32 * 1024 * 1024
 """What Anthropic takes at most; larger bodies are 413."""
 MAX_HEADER_BYTES: Final = 64 * 1024
+"""Bytes of a request's header lines; beyond it the answer is 431 and the connection ends."""
 MAX_HEADERS: Final = 200
+"""Header lines of a request; beyond it the answer is 431 and the connection ends."""
 BODY_TIMEOUT_S: Final = 60.0
 """For the whole body, once its head is in."""
 PING_EVERY_S: Final = 5.0

@@ -10,6 +10,7 @@ from refdesk.errors import UpstreamError
 from refdesk.upstream import Reply
 
 MAX_DECODED_BYTES: Final = 128 * 1024 * 1024
+"""Bytes of an upstream's answer once decoded; a larger one is an error of the upstream (502)."""
 _PIECE_BYTES: Final = 64 * 1024
 """However much a piece of a stream expands to, no more than this is held at once."""
 

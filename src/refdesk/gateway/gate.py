@@ -41,6 +41,7 @@ request-header")."""
 _MAX_NAME_BYTES: Final = 255
 """A longer ``Host`` or ``Origin`` is no name (RFC 1035)."""
 _MAX_REMEMBERED: Final = 256
+"""``Host`` values that are remembered as this server's own; others are read each time."""
 _SHOWN: Final = 80
 
 

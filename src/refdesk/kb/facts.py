@@ -17,7 +17,9 @@ from refdesk.store.graph import EntityFact, RelationFact, folded
 MAX_PER_CHUNK: Final = 40
 """Entities of one passage; more is a list, not a text."""
 MAX_NAME_CHARS: Final = 80
+"""Characters of an entity's name; a longer one is dropped."""
 _MAX_DESCRIPTION_CHARS: Final = 500
+"""Characters of an entity's description; the rest is cut off."""
 
 ENTITY_TYPES: Final = ("Person", "Organization", "Location", "Product", "Event", "Concept")
 """What is looked for where a collection does not say what."""

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 _LOOK_AGAIN_S: Final = 60.0
 """As long as a lease: until then a job that somebody had may have become free."""
 _MOST_LINES: Final = 20
+"""Lines that one start logs of documents taken over; the rest is counted."""
 _BAD: Final = frozenset({"failed", "empty"})
 
 _log: structlog.stdlib.BoundLogger = structlog.get_logger("refdesk")

@@ -12,6 +12,7 @@ import re
 from typing import Final
 
 MAX_CHARS: Final = 64
+"""Characters of a tool's name towards a model (the vendors' own limit); a longer one is hashed."""
 
 _PLAIN: Final = re.compile(r"[A-Za-z0-9_-]+")
 _HASH_CHARS: Final = 10

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 LIST_TIMEOUT_S: Final = 30.0
+"""For an MCP server to list its tools; beyond it the server counts as away."""
 _NAME_CHARS: Final = 256
 _MASKED_CHARS: Final = 4
 """Shorter values would mask half of every text."""

@@ -32,7 +32,9 @@ if TYPE_CHECKING:
 
 PATH: Final = "/mcp"
 MAX_BODY_BYTES: Final = 262_144
+"""Bytes of a call to ``/mcp``; a larger one is refused (413)."""
 BODY_TIMEOUT_S: Final = 30.0
+"""For the whole body of a call to ``/mcp``; a slower one is answered with 408."""
 
 _NO_REQUEST: Final = -32600
 """JSON-RPC's code for what is no valid request."""

@@ -17,6 +17,7 @@ from refdesk.http import is_web_url
 from refdesk.types import Reference, ResultItem, SearchResult
 
 MAX_CHARS: Final = 48_000
+"""Characters of a tool's result as text; the rest is left out, and said so."""
 _TITLE_CHARS: Final = 200
 _SNIPPET_CHARS: Final = 2000
 _NOTE_CHARS: Final = 500

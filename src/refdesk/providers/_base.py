@@ -38,6 +38,11 @@ class Provider:
 
     name: str
     hosted: tuple[Rule, ...] = ()
+    families: tuple[Rule, ...] = ()
+    """
+    Newer models of a family whose known ones search: nothing is known of them, and they are taken
+    to do what their family does.
+    """
     refuses_tool_on: dict[WireName, str] = field(default_factory=dict)
     """Wires on which a declared search tool is an error (outside ``hosted``), with the evidence."""
 
@@ -94,6 +99,14 @@ def capability(provider: str, wire: WireName, model: str, metadata: bool | None)
         if rule.wire == wire:
             return Verdict(
                 capability="hosted", source=f"rule of {provider}", evidence=rule.evidence
+            )
+    if not matching:
+        kin = [rule for rule in rules.families if re.fullmatch(rule.models, name)]
+        for rule in sorted(kin, key=lambda each: each.wire != wire)[:1]:
+            return Verdict(
+                capability="hosted" if rule.wire == wire else "elsewhere",
+                source=f"family of {provider}",
+                evidence=f"{name!r} is not known; by family, on {rule.wire}: {rule.evidence}",
             )
     if matching:
         return Verdict(

@@ -14,5 +14,12 @@ PROVIDERS.register("anthropic")(
                 evidence="the vendor's documentation and recordings, 2026-11-30",
             ),
         ),
+        families=(
+            Rule(
+                wire="messages",
+                models=r"claude-(?!instant)[a-z]+(?:-.*)?|claude-(?:[4-9]|1\d)(?:[.-]\d+)*-[a-z]+(?:-.*)?",
+                evidence="every Claude since 3.5 searches, read 2026-11-30",
+            ),
+        ),
     )
 )

@@ -16,5 +16,12 @@ PROVIDERS.register("deepseek")(
                 evidence="web_search_20250305 gives structured results and citations, 2026-11-30",
             ),
         ),
+        families=(
+            Rule(
+                wire="messages",
+                models=r"deepseek-v(?:[5-9]|1\d)(?:[.-].*)?",
+                evidence="deepseek-v4 searches, 2026-11-30",
+            ),
+        ),
     )
 )

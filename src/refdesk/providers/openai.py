@@ -20,6 +20,13 @@ PROVIDERS.register("openai")(
                 always=True,
             ),
         ),
+        families=(
+            Rule(
+                wire="responses",
+                models=r"gpt-(?:[6-9]|1\d)(?:\.\d+)?(?:-.*)?|o[5-9](?:-.*)?",
+                evidence="gpt-5, o3 and o4-mini search, read 2026-11-30",
+            ),
+        ),
         refuses_tool_on={
             "chat": "OpenAI Chat answers 400 to web_search_options outside its search models",
         },

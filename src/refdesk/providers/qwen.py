@@ -14,5 +14,12 @@ PROVIDERS.register("qwen")(
                 evidence="the vendor's Responses endpoint takes web_search, read 2026-11-30",
             ),
         ),
+        families=(
+            Rule(
+                wire="responses",
+                models=r"qwen(?:[4-9]|1\d)(?:\.\d+)?-(?:max|plus|flash)(?:-.*)?",
+                evidence="qwen3 searches, read 2026-11-30",
+            ),
+        ),
     )
 )

@@ -14,6 +14,13 @@ PROVIDERS.register("xai")(
                 evidence="recording of November 2025; the vendor's documentation, 2026-11-30",
             ),
         ),
+        families=(
+            Rule(
+                wire="responses",
+                models=r"grok-(?:[5-9]|1\d)(?:[.-].*)?",
+                evidence="grok-4 searches, 2026-11-30",
+            ),
+        ),
         refuses_tool_on={"chat": "xAI searches on Responses only; Live Search on Chat is gone"},
     )
 )

@@ -15,7 +15,9 @@ from refdesk.cleaning import escape, escape_attribute, one_line, visible_lines
 from refdesk.types import Reference, ReferenceContext
 
 MAX_CONTENT_CHARS: Final = 4_000
+"""Characters of one reference before a model; the rest is cut off."""
 MAX_XML_CHARS: Final = 200_000
+"""Characters of all references before a model; those that do not fit are left out."""
 _TITLE_CHARS: Final = 300
 _DATE_CHARS: Final = 40
 _HTML_FORMAT: Final = "#ref:{id}"

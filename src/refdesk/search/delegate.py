@@ -21,7 +21,9 @@ from refdesk.errors import DelegateError, RefdeskError
 from refdesk.uses import Uses
 
 DELEGATE_TIMEOUT_S: Final = 30.0
+"""For an assistant or MCP tool to do a step; beyond it the builtin does it."""
 _MAX_ANSWER_CHARS: Final = 2_000_000
+"""Characters of a delegate's answer; a longer one is an error."""
 _WRAPPERS: Final = 4
 """How many layers are taken off an answer: ``next`` around ``data`` around JSON in a fence."""
 

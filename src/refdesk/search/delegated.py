@@ -12,6 +12,7 @@ from refdesk.types import ResultItem, SearchRequest, SearchResult
 from refdesk.uses import Uses
 
 _MAX_ITEMS: Final = 1_000
+"""Items of a delegate's answer that are read."""
 _KNOWN: Final = frozenset(
     {"title", "name", "content", "snippet", "text", "url", "link", "score", "published", "date"}
     | {"document_id", "collection", "model", "record_id", "data", "metadata"}

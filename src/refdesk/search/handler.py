@@ -34,6 +34,7 @@ ProgressSender = Callable[[Message], Awaitable[object] | object]
 
 ROWS_PER_PAGE: Final = 10
 MAX_WEB_LIMIT: Final = 100
+"""Results of one web search; where more were wanted, a notice says so."""
 
 
 def _no_node() -> TraceNode:

@@ -243,8 +243,7 @@ class Searcher:
         self, slots: Sequence[Slot], node: TraceNode, call: Call
     ) -> list[SearchResult | None]:
         source = self._source
-        single = call.mode == "single"
-        nodes = [node] if single else [node.child(slot.type) for slot in slots]
+        nodes = [node.child(slot.type) for slot in slots]
 
         def job(place: int) -> Coroutine[Any, Any, SearchResult]:
             return self._one(slots[place], source, nodes[place], call)

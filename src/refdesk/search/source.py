@@ -7,6 +7,7 @@ import traceback
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
+from refdesk.cleaning import visible, visible_lines
 from refdesk.errors import RefdeskError
 from refdesk.search.delegate import Delegate, is_at_work
 from refdesk.search.delegated import search_by_delegate
@@ -132,6 +133,9 @@ class SourceSearch:
         items = [
             replace(
                 item,
+                title=visible(item.title),
+                # Passages and rows stay as they are: their offsets count in them.
+                content=visible_lines(item.content) if request.type == "web" else item.content,
                 type=request.type,
                 source=request.source,
                 weight=weight,

@@ -21,6 +21,7 @@ from sqlalchemy.exc import TimeoutError as PoolTimeout
 from refdesk.errors import StoreError
 
 BUSY_TIMEOUT_S: Final = 5.0
+"""For another process to release the SQLite file; beyond it the write is tried again later."""
 _WRITERS: Final = 0x72656664  # "refd": the advisory lock that all our writers on PostgreSQL take
 _FORMS: Final = "sqlite:///path/refdesk.db or postgresql+psycopg://user@host/database"
 

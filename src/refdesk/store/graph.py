@@ -31,7 +31,9 @@ from refdesk.store.connection import Database
 from refdesk.store.tables import graph_documents, graph_entities, graph_mentions, graph_relations
 
 MAX_HOPS: Final = 3
+"""Steps from an entity that a question names."""
 MAX_NODES: Final = 100
+"""Entities that a graph search looks at."""
 _IDS_PER_QUERY: Final = 500
 
 

@@ -9,8 +9,11 @@ from httptools import HttpParserError, HttpParserUpgrade, HttpResponseParser
 from refdesk.upstream.reply import Reply
 
 MAX_HEAD_BYTES: Final = 64 * 1024
+"""Bytes of an upstream's header lines; beyond it its answer is an error (502)."""
 MAX_HEADERS: Final = 200
+"""Header lines of an upstream's answer; beyond it the answer is an error (502)."""
 MAX_CHUNKS: Final = 512
+"""Chunks that are parsed before the loop may do something else."""
 
 _WATCHED: Final = frozenset((b"keep-alive", b"transfer-encoding"))
 

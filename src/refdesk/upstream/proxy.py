@@ -16,6 +16,7 @@ from refdesk.errors import ConfigError
 from refdesk.upstream.origin import Origin
 
 MAX_ANSWER_BYTES: Final = 16 * 1024
+"""Bytes of a proxy's answer to CONNECT; a larger one is an error."""
 
 _STATUS: Final = re.compile(rb"HTTP/1\.[01] ([0-9]{3})(?=[ \r]|\Z)")
 

@@ -31,7 +31,9 @@ from refdesk.web.spacing import Spacing
 __all__ = ["Fetcher", "Found", "SearchSettings", "WebSearch", "found_bytes"]
 
 MAX_PAGES: Final = 10
+"""Pages of results that one search asks for."""
 _TEST_TIMEOUT_S: Final = 5.0
+"""For an engine to answer a test."""
 _TEST_QUERY: Final = WebQuery(text="Python programming language")
 """Every engine knows something about it, in every country."""
 

@@ -27,6 +27,7 @@ IN_A_ROW: Final = 3
 """So many chance faults are no chance."""
 FIRST_REST_S: Final = 30.0
 LONGEST_REST_S: Final = 600.0
+"""The longest rest of an engine that fails again and again."""
 
 _BY_CHANCE: Final = frozenset({"upstream_down", "unreachable", "timeout", "parse_error"})
 _WELL: Final = frozenset({"ok", "empty"})

@@ -33,6 +33,7 @@ _AFTER_URL: Final = ".,;:!?*_~"
 _LOOK_AHEAD: Final = 2
 """Characters after a marker that may still change what it is: ``[1]`` or ``[1](…``."""
 _LONGEST_LINE: Final = 8192
+"""Characters of a line that is searched for citations; beyond it the line is passed on as it is."""
 
 
 @dataclass(frozen=True, slots=True)

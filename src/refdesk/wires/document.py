@@ -30,6 +30,7 @@ from refdesk.errors import WireError
 MAX_DIGITS: Final = 4300
 """The standard library's own limit on integers in text (CVE-2020-10735)."""
 MAX_KEYS: Final = 20_000
+"""Keys of one object in a body; beyond it the body is refused (400)."""
 
 _MEMBERS: Final = msgspec.json.Decoder(dict[str, Raw])
 _ELEMENTS: Final = msgspec.json.Decoder(list[Raw])

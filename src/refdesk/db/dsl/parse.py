@@ -39,6 +39,7 @@ from refdesk.db.dsl.types import (
 MAX_LIST: Final = 200
 """How many columns, orders, joins or unions one query may have."""
 MAX_LIST_CHARS: Final = 100_000
+"""Characters of a list written as text; a longer one is a finding."""
 
 _KEYS: Final = frozenset(
     (

@@ -15,6 +15,7 @@ from typing import Any, Final
 import msgspec
 
 MAX_ANSWER_CHARS: Final = 200_000
+"""Characters of a delegate's answer that are read for a query; the rest is ignored."""
 _LAYERS: Final = 6
 """How many wrappers are taken off: a fence in a text part in ``content`` in ``data``."""
 _WRAPPERS: Final = ("dsl", "data", "next", "result", "structuredContent", "content", "text")

@@ -10,7 +10,9 @@ from refdesk.db.dsl import Diagnostic
 from refdesk.db.schema import Column, Model, ModelSet
 
 _MAX_VALUES: Final = 20
+"""Sampled values of a column that a delegate is shown."""
 _MAX_DIAGNOSTICS: Final = 12
+"""Findings that a delegate is shown of its last attempt."""
 
 INSTRUCTIONS: Final = """\
 Write one query in QueryDSL that answers the question. Answer with one JSON object and nothing else.

@@ -9,6 +9,7 @@ from refdesk.db.generate.lexicon import CHANGES
 from refdesk.db.generate.numerals import read_number
 
 MAX_QUESTION_CHARS: Final = 500
+"""Characters of a question that the rules read; a longer one is refused."""
 _CHANGES: Final = re.compile(CHANGES, re.IGNORECASE)
 _OPINION: Final = re.compile(
     r"^\s*(?:why|how (?:do|does|did|can|could|should|would|to|is|are|has|have)|should|explain"

@@ -21,6 +21,7 @@ from refdesk.kb.vectors import Vector, Vectors
 
 _DIMENSION: Final = 384
 _MAX_TOKENS: Final = 512
+"""Tokens of a text that are embedded; the rest has no say in its vector."""
 _MAX_CHARS: Final = 8_000
 """Longer than any 512 tokens of text."""
 _ONE_AT_A_TIME: Final = threading.Lock()

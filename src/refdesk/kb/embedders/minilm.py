@@ -29,6 +29,7 @@ SHA256: Final = "8199be6f699a395f99f89df973f9dc5285fbcfcdb2ae1a4e1201dab014f3d2a
 
 _DIMENSION: Final = 384
 _MAX_TOKENS: Final = 256
+"""Tokens of a text that are embedded; the rest has no say in its vector."""
 _MAX_CHARS: Final = 20_000
 """Longer than any 256 tokens of text."""
 _ROUND: Final = 16

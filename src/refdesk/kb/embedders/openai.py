@@ -26,7 +26,9 @@ _TRY_AGAIN: Final = frozenset((408, 409, 425, 429, 500, 502, 503, 504, 529))
 _TOO_LARGE: Final = frozenset((400, 413, 422))
 _PASSES: Final = frozenset(("timeout", "unreachable", "upstream_down"))
 _LONGEST_PAUSE_S: Final = 30.0
+"""The longest wait that an embeddings endpoint may ask for; a longer one is an error."""
 _MAX_BYTES: Final = 64 * 1024 * 1024
+"""Bytes of an embeddings endpoint's answer; a larger one is an error."""
 _SHOWN: Final = 200
 
 Sleep = Callable[[float], Awaitable[None]]

@@ -26,7 +26,9 @@ Where a text has no spaces, its time grows with the square of the length: 200,00
 Chinese take 12 s at once and 1.4 s in such pieces (semantic-text-splitter 0.33, November 2026).
 """
 _MAX_CAPTION: Final = 200
+"""Characters of a table's caption that its parts repeat."""
 _MAX_QUOTED_LINES: Final = 50
+"""Lines that one quoted cell may span; beyond it the quote is taken for text."""
 
 _HEADING: Final = re.compile(r" {0,3}(#{1,6})(?:[ \t]+(.*?))??(?:[ \t]+#*)?[ \t]*$")
 _FENCE: Final = re.compile(r" {0,3}(`{3,}|~{3,})")

@@ -21,9 +21,11 @@ from refdesk.http import HttpRequest, HttpResponse
 from refdesk.store.passages import SourceKind
 
 MAX_PAGE_BYTES: Final = 64 * 1024 * 1024
+"""Bytes of a page that is added by its address; a larger one is refused."""
 FETCH_S: Final = 60.0
 _REDIRECTS: Final = 5
 _MAX_KEY_CHARS: Final = 4096
+"""Characters of a document's path, address or name; a longer one is refused."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -66,6 +66,7 @@ _CHUNKS_UNSORTED: Final = 4096
 """Up to so many vectors are compared as they stand; more are sorted into groups first."""
 _CHUNKS_PER_GROUP: Final = 1000
 _MOST_GROUPS: Final = 128
+"""Groups that the vectors of a large collection are sorted into."""
 _GROUPS_READ: Final = 64
 """The nearest groups, which are all of them up to 64,000 chunks: then nothing is missed."""
 _MOST_PARTS: Final = 8

@@ -60,6 +60,7 @@ _BATCH: Final = 500
 _MAX_TERMS_BYTES: Final = 65_000
 """Milvus takes 65,535."""
 _MAX_LABELS: Final = 4096
+"""Labels of one passage that can be filtered by; the rest is left out."""
 _NO_SUCH_COLLECTION: Final = 100
 """How Milvus numbers that error."""
 _WORD: Final = re.compile(r"[0-9A-Za-z\u00c0-\u024f]+\Z")

@@ -26,9 +26,13 @@ MAX_ROWS: Final = 100
 _MOST_READ: Final = 1_000
 """So many rows are looked at for good ones: a flood of empty ones must not hold up the server."""
 MAX_TITLE_CHARS: Final = 300
+"""Characters of a result's title; the rest is cut off."""
 MAX_CONTENT_CHARS: Final = 8_000
+"""Characters of a result's text; the rest is cut off."""
 MAX_ANSWER_CHARS: Final = 4_000
+"""Characters of an engine's own answer; the rest is cut off."""
 _MAX_DATE_CHARS: Final = 64
+"""Characters of a result's date; a longer one is no date."""
 
 EMPTY: Final = msgspec.Raw(b"null")
 

@@ -19,6 +19,7 @@ from refdesk.errors import EngineError, Outcome
 from refdesk.http import HttpResponse
 
 MAX_DETAIL_CHARS: Final = 200
+"""Characters of an engine's refusal that are kept."""
 MAX_RETRY_AFTER_S: Final = 3600.0
 """A vendor that asks for more is asked again after an hour all the same."""
 

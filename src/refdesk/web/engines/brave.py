@@ -33,6 +33,7 @@ from refdesk.web.engines._options import ApiKey, BaseUrl
 from refdesk.web.engines._query import scoped
 
 _MOST_WORDS: Final = 50
+"""Words of a query that Brave takes; the rest is left out."""
 _LAST_OFFSET: Final = 9
 
 # Both lists as brave/brave-search-mcp-server has them in src/tools/web/params.ts (2026).  Any other

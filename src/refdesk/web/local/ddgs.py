@@ -30,6 +30,7 @@ from refdesk.web.engines._locale import base
 from refdesk.web.engines._query import scoped
 
 MAX_OUTPUT_BYTES: Final = 524_288
+"""Bytes that the process that runs ddgs may answer with; beyond it the answer is an error."""
 _CHUNK_BYTES: Final = 65_536
 _MARGIN_S: Final = 0.5
 """How long before our deadline the library gives up by itself, so that it can say why."""

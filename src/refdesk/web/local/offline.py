@@ -26,6 +26,7 @@ from refdesk.web.filters import read_domains
 EXCERPT_CHARS: Final = 480
 """As much of a page as is shown: a little less than what the gateway keeps of a snippet."""
 _MOST_WORDS: Final = 32
+"""Words of a query that the offline engine looks for."""
 _TITLE_WEIGHT: Final = 3.0
 _WEAK: Final = 0.2
 """Pages that match this much worse than the best one share only a chance word with the query."""
