@@ -122,7 +122,7 @@ def _value(bound: Bound) -> str:
                 break
         return f"{size:,} {unit}"
     shown = f"{value:,}" if isinstance(value, int) else f"{value:g}"
-    return f"{shown} {_UNITS.get(last, str())}".rstrip()
+    return f"{shown} {_UNITS.get(last, '')}".rstrip()
 
 
 def _cell(text: str) -> str:

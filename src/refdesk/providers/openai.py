@@ -23,7 +23,7 @@ PROVIDERS.register("openai")(
         families=(
             Rule(
                 wire="responses",
-                models=r"gpt-(?:[6-9]|1\d)(?:\.\d+)?(?:-.*)?|o[5-9](?:-.*)?",
+                models=r"gpt-(?:[6-9]|1\d)(?:\.\d+)?(?:-.*)?|o[5-9]\b(?:-.*)?",
                 evidence="gpt-5, o3 and o4-mini search, read 2026-11-30",
             ),
         ),
