@@ -17,13 +17,26 @@ from refdesk.types import ResultItem, SearchRequest
 from refdesk.uses import Uses
 
 AGENT = Uses.parse("workers.web")
+OTHER = Uses.parse("workers.other")
 TOOL = Uses.parse("mcp:net.search")
+
+
+class FakeAssistants:
+    """An agent runtime that hands on what it is asked, and takes down what it was given."""
+
+    def __init__(self, delegate: FakeDelegate) -> None:
+        self.delegate = delegate
+        self.within: list[Delegates] = []
+
+    async def call(self, target: Uses, payload: Any, *, timeout_s: float, within: Delegates) -> Any:
+        self.within.append(within)
+        return await self.delegate.call(target, payload, timeout_s=timeout_s)
 
 
 async def test_each_kind_has_its_own() -> None:
     """Tools go to the MCP client and assistants to the agent, with the time they have."""
     agent, tool = FakeDelegate("a"), FakeDelegate("b")
-    delegates = Delegates(assistant=agent, mcp=tool)
+    delegates = Delegates(assistant=FakeAssistants(agent), mcp=tool)
 
     assert await ask(delegates, AGENT, {"query": "q"}, timeout_s=5) == "a"
     assert await ask(delegates, TOOL, {"query": "q"}) == "b"
@@ -74,16 +87,24 @@ async def test_cancelled() -> None:
 
 
 async def test_asked_from_within() -> None:
-    """A delegate is not asked while it is at work, by itself or by one that it asked."""
+    """An assistant is not asked while it is at work, by itself or by one that it asked."""
+    asked: list[str] = []
 
-    class Circle(FakeDelegate):
-        async def call(self, target: Uses, payload: Any, *, timeout_s: float) -> Any:
-            assert is_at_work(target)
-            return await ask(self, TOOL if target == AGENT else AGENT, payload)
+    class Circle:
+        """Two assistants that ask each other."""
 
+        async def call(
+            self, target: Uses, payload: Any, *, timeout_s: float, within: Delegates
+        ) -> Any:
+            asked.append(str(target))
+            assert is_at_work(within, target)
+            return await ask(within, OTHER if target == AGENT else AGENT, payload)
+
+    delegates = Delegates(assistant=Circle())
     with pytest.raises(DelegateError, match=r"'workers\.web' is at work already"):
-        await ask(Circle(), AGENT, {})
-    assert not is_at_work(AGENT)
+        await ask(delegates, AGENT, {})
+    assert asked == [str(AGENT), str(OTHER)]
+    assert not is_at_work(delegates, AGENT)
 
 
 @pytest.mark.parametrize(

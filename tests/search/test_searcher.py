@@ -11,6 +11,7 @@ import pytest
 from refdesk.config.library import LibrarySection
 from refdesk.errors import DelegateError, SearchError
 from refdesk.search import CallRecord, Searcher, Trace, WebHandler
+from refdesk.search.delegate import Delegates
 from refdesk.testing.fakes import HANG, FakeClock, FakeDelegate, FakeEngine, FakeHandler, item, page
 from refdesk.types import Attempt, SearchRequest, SearchResult
 from refdesk.uses import SearchUses
@@ -357,20 +358,28 @@ async def test_delegate_that_searches() -> None:
     """An assistant that searches while it is asked gets the sources, not itself."""
     web = FakeHandler("web", pages("a"))
 
-    class Searching(FakeDelegate):
-        async def call(self, target: Any, payload: Any, *, timeout_s: float) -> Any:
-            await super().call(target, payload, timeout_s=timeout_s)
-            found = await searcher.web(payload["query"])
+    class Searching:
+        """An agent runtime whose assistant searches."""
+
+        calls = 0
+
+        async def call(
+            self, target: Any, payload: Any, *, timeout_s: float, within: Delegates
+        ) -> Any:
+            self.calls += 1
+            found = await searcher.web(payload["query"], delegates=within)
             return {"items": [{"title": each.title, "url": each.url} for each in found.items]}
 
-    delegate = Searching("asked")
+    assistants = Searching()
     searcher = Searcher(
-        handlers=[web], uses=SearchUses.read({"search": "workers.search"}), delegates=delegate
+        handlers=[web],
+        uses=SearchUses.read({"search": "workers.search"}),
+        delegates=Delegates(assistant=assistants),
     )
     result = await searcher.web("q")
 
     assert urls(result) == ["https://a.com/"]
-    assert (len(delegate.calls), len(web.requests)) == (1, 1)
+    assert (assistants.calls, len(web.requests)) == (1, 1)
 
 
 async def test_disabled() -> None:

@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final, TypedDict, cast
 
+from refdesk.search.delegate import Delegate
 from refdesk.search.handler import ProgressSender
 from refdesk.search.options import BadOption, RequestLike, read_request
 from refdesk.search.progress import Progress
@@ -32,6 +33,8 @@ class CallOptions(TypedDict, total=False):
     """Whose records these are: the id of a client key."""
     incognito: bool
     """Whether nothing is recorded."""
+    delegates: Delegate | None
+    """Calls assistants and tools, where an assistant searches: what it was handed as ``within``."""
 
 
 CALL_OPTIONS: Final = frozenset(CallOptions.__annotations__)
@@ -61,6 +64,7 @@ class Call:
     trace: Trace
     owner: str | None
     incognito: bool
+    delegates: Delegate | None = None
     error: str = ""
 
 
@@ -92,6 +96,7 @@ def read_call(mode: Mode, options: Mapping[str, Any], clock: Callable[[], float]
         trace=trace or Trace(locale, clock=clock),
         owner=given.get("owner"),
         incognito=bool(given.get("incognito", False)),
+        delegates=given.get("delegates"),
         error=error,
     )
 

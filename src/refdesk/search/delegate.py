@@ -10,9 +10,7 @@ from __future__ import annotations
 
 import asyncio
 import re
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
-from contextvars import ContextVar
+from collections.abc import Mapping
 from typing import Any, Final, Protocol
 
 import msgspec
@@ -30,11 +28,9 @@ _WRAPPERS: Final = 4
 _THINKING: Final = re.compile(r"<think(?:ing)?>.*?</think(?:ing)?>", re.DOTALL)
 _FENCE: Final = re.compile(r"```[\w-]*\s*\n?(.*?)```", re.DOTALL)
 
-_at_work: ContextVar[frozenset[Uses]] = ContextVar("refdesk_at_work", default=frozenset())
-
 
 class Delegate(Protocol):
-    """Whoever can do a step for the search."""
+    """What can do a step for the search."""
 
     async def call(self, target: Uses, payload: Mapping[str, Any], *, timeout_s: float) -> Any:
         """
@@ -46,25 +42,58 @@ class Delegate(Protocol):
         ...
 
 
+class Assistants(Protocol):
+    """The agent runtime, as the search sees it."""
+
+    async def call(
+        self, target: Uses, payload: Mapping[str, Any], *, timeout_s: float, within: Delegates
+    ) -> Any:
+        """
+        Do the step and return its answer; see `Delegate.call`.
+
+        Args:
+            target: The assistant.
+            payload: What it is asked.
+            timeout_s: How long it may take, in seconds.
+            within: Hand this to the searches that the assistant does: it refuses to call the
+                assistant from within itself.
+        """
+        ...
+
+
 class Delegates:
     """
-    Calls the delegate that a target belongs to.
+    Calls the delegate that a target belongs to; never one that is at work already.
 
     Args:
         assistant: Runs assistants; None where there is no agent runtime.
         mcp: Calls tools of MCP servers; None where none is configured.
+        at_work: The targets on whose behalf this calls: they would be asked by themselves.
     """
 
-    def __init__(self, *, assistant: Delegate | None = None, mcp: Delegate | None = None) -> None:
+    def __init__(
+        self,
+        *,
+        assistant: Assistants | None = None,
+        mcp: Delegate | None = None,
+        at_work: frozenset[Uses] = frozenset(),
+    ) -> None:
         self._assistant = assistant
         self._mcp = mcp
+        self.at_work = at_work
 
     async def call(self, target: Uses, payload: Mapping[str, Any], *, timeout_s: float) -> Any:
         """Have the step done within the time, or raise DelegateError."""
-        chosen = self._mcp if target.kind == "mcp" else self._assistant
-        if not target.delegated or chosen is None:
-            raise DelegateError(_nobody(target))
-        return await chosen.call(target, payload, timeout_s=timeout_s)
+        if target in self.at_work:
+            raise DelegateError(f"{str(target)!r} is at work already and would be asked by itself")
+        if target.kind == "mcp" and self._mcp is not None:
+            return await self._mcp.call(target, payload, timeout_s=timeout_s)
+        if target.delegated and target.kind != "mcp" and self._assistant is not None:
+            within = Delegates(
+                assistant=self._assistant, mcp=self._mcp, at_work=self.at_work | {target}
+            )
+            return await self._assistant.call(target, payload, timeout_s=timeout_s, within=within)
+        raise DelegateError(_nobody(target))
 
 
 async def ask(
@@ -81,12 +110,9 @@ async def ask(
     """
     if delegate is None:
         raise DelegateError(_nobody(target))
-    if is_at_work(target):
-        raise DelegateError(f"{str(target)!r} is at work already and would be asked by itself")
     try:
         async with asyncio.timeout(timeout_s):
-            with _working(target):
-                answer = await delegate.call(target, payload, timeout_s=timeout_s)
+            answer = await delegate.call(target, payload, timeout_s=timeout_s)
     except TimeoutError:
         raise DelegateError(
             f"{str(target)!r} gave no answer within {timeout_s:g} s; "
@@ -102,9 +128,9 @@ async def ask(
     return read_answer(answer)
 
 
-def is_at_work(target: Uses) -> bool:
-    """Whether this is called by this delegate, so that it must not be asked again."""
-    return target in _at_work.get()
+def is_at_work(delegate: Delegate | None, target: Uses) -> bool:
+    """Return whether a target's own step is under way, so that it must not be asked again."""
+    return isinstance(delegate, Delegates) and target in delegate.at_work
 
 
 def read_answer(answer: Any) -> Any:
@@ -142,15 +168,6 @@ def _json_in(text: str) -> Any:
         if isinstance(found, (dict, list)):
             return found
     return None
-
-
-@contextmanager
-def _working(target: Uses) -> Iterator[None]:
-    token = _at_work.set(_at_work.get() | {target})
-    try:
-        yield
-    finally:
-        _at_work.reset(token)
 
 
 def _nobody(target: Uses) -> str:

@@ -112,7 +112,6 @@ class Searcher:
             config,
             handlers=self.handlers,
             uses=uses,
-            delegates=self._delegates,
             merge=self._merge,
         )
 
@@ -296,7 +295,7 @@ class Searcher:
             owner=call.owner,
             progress=call.sender,
             trace=node,
-            delegates=self._delegates,
+            delegates=call.delegates or self._delegates,
             clock=self._clock,
         )
         return await source.search(slot.request, context)

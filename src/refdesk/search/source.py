@@ -35,7 +35,6 @@ class SourceSearch:
         config: The section ``search``.
         handlers: Who does each type of search.
         uses: Who does each step.
-        delegates: Calls assistants and MCP tools.
         merge: How the builtin rerank orders.
     """
 
@@ -45,14 +44,12 @@ class SourceSearch:
         *,
         handlers: HandlerTable,
         uses: SearchUses,
-        delegates: Delegate | None,
         merge: Merge,
     ) -> None:
         self._config = config
         self._handlers = handlers
         self._uses = uses
-        self._delegates = delegates
-        self._reranker = Reranker(uses.rerank, delegates, method=merge)
+        self._merge: Merge = merge
 
     async def search(self, request: SearchRequest, context: SearchContext) -> SearchResult:
         """
@@ -95,16 +92,17 @@ class SourceSearch:
         # A delegate that searches is served by the sources, or it would be asked by itself.
         # A source that was named answers itself: its question is for nobody else.
         named = request.engine is not None and private_kind(request.engine) is not None
-        if uses.search.delegated and not named and not is_at_work(uses.search):
-            return await self._delegate(uses.search, request)
+        delegates = context.delegates
+        if uses.search.delegated and not named and not is_at_work(delegates, uses.search):
+            return await self._delegate(uses.search, request, delegates)
         extracted, asked = None, request
         if request.keywords and request.type == "web":
-            extracted = await self._extract(request.query)
+            extracted = await self._extract(request.query, delegates)
             asked = replace(request, query=extracted.query or request.query)
             context.trace.log("debug", "Keywords extracted", count=len(extracted.keywords))
         by_tool = request.type == "web" and uses.web.delegated and not named
-        if by_tool and not is_at_work(uses.web):
-            found = await self._delegate(uses.web, asked)
+        if by_tool and not is_at_work(delegates, uses.web):
+            found = await self._delegate(uses.web, asked, delegates)
         else:
             found = await self._handlers.get(request.type).search(asked, context=context)
         if extracted is None:
@@ -115,16 +113,18 @@ class SourceSearch:
             notices=(*extracted.notices, *found.notices),
         )
 
-    async def _extract(self, text: str) -> Extracted:
+    async def _extract(self, text: str, delegates: Delegate | None) -> Extracted:
         # Imported where it is used: its tables are large, and most searches need none of it.
         from refdesk.search.keywords import KeywordExtractor
 
-        keywords = KeywordExtractor(self._uses.keyword, self._delegates, self._config.keyword)
+        keywords = KeywordExtractor(self._uses.keyword, delegates, self._config.keyword)
         return await keywords.extract(text)
 
-    async def _delegate(self, target: Uses, request: SearchRequest) -> SearchResult:
+    async def _delegate(
+        self, target: Uses, request: SearchRequest, delegates: Delegate | None
+    ) -> SearchResult:
         with spans.span(spans.SEARCH_DELEGATE, {spans.TARGET: str(target)}):
-            return await search_by_delegate(target, request, self._delegates)
+            return await search_by_delegate(target, request, delegates)
 
     async def _weighed(
         self, request: SearchRequest, result: SearchResult, context: SearchContext
@@ -147,7 +147,8 @@ class SourceSearch:
         notices = result.notices
         if request.rerank_top_n is not None and items:
             with spans.span(spans.SEARCH_RERANK, {spans.TARGET: str(self._uses.rerank)}):
-                reranked = await self._reranker.rerank(
+                reranker = Reranker(self._uses.rerank, context.delegates, method=self._merge)
+                reranked = await reranker.rerank(
                     # By their place, for as long as they have no number of their own.
                     request.query,
                     [

@@ -199,17 +199,6 @@ async def test_nobody_to_ask():
         await make(None)
 
 
-async def test_it_is_not_asked_by_itself():
-    """A delegate whose own search would ask it again is an error, not a recursion."""
-
-    class Recursive:
-        async def call(self, target: Uses, payload: Mapping[str, Any], *, timeout_s: float) -> Any:
-            return await make(self)
-
-    with pytest.raises(DelegateError, match="at work already"):
-        await make(Recursive())
-
-
 async def test_hidden_columns_cannot_be_named():
     """A query on a column that the asker may not see is as wrong as on one that is not there."""
     models = ModelSet((replace(ORDERS, relations=()).without(["status"]),))

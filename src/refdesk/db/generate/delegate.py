@@ -8,9 +8,7 @@ only a proposal: the linter looks at it here, and permission and compiler do lat
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from contextvars import ContextVar
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime, tzinfo
 from typing import Any, Final, Protocol
@@ -33,8 +31,6 @@ from refdesk.uses import Uses
 
 ATTEMPTS: Final = 3
 TIMEOUT_S: Final = 30.0
-
-_at_work: ContextVar[frozenset[Uses]] = ContextVar("refdesk_querydsl_at_work", default=frozenset())
 
 
 class Delegate(Protocol):
@@ -76,8 +72,6 @@ async def generate_by_delegate(
     """
     if delegate is None:
         raise DelegateError(f"nobody here can call {str(target)!r}; set uses.querydsl to builtin")
-    if target in _at_work.get():
-        raise DelegateError(f"{str(target)!r} is at work already and would be asked by itself")
     payload = _payload(
         target, question, models, samples or {}, now.astimezone(timezone or now.tzinfo), limit
     )
@@ -128,8 +122,7 @@ async def _asked(
 ) -> Any:
     try:
         async with asyncio.timeout(timeout_s):
-            with _working(target):
-                return await delegate.call(target, payload, timeout_s=timeout_s)
+            return await delegate.call(target, payload, timeout_s=timeout_s)
     except TimeoutError:
         raise DelegateError(
             f"{str(target)!r} gave no answer within {timeout_s:g} s; "
@@ -159,12 +152,3 @@ def _limited(query: Query, limit: int) -> Query:
     if query.limit is not None or query.paged or query.first:
         return query
     return replace(query, limit=limit)
-
-
-@contextmanager
-def _working(target: Uses) -> Iterator[None]:
-    token = _at_work.set(_at_work.get() | {target})
-    try:
-        yield
-    finally:
-        _at_work.reset(token)
