@@ -21,7 +21,7 @@ from refdesk.server import address, listen
 
 CONFIG = """
 version: 1
-server: {{host: 127.0.0.1, port: 0, workers: {workers}}}
+server: {{host: 127.0.0.1, port: 0, workers: {workers}, limits: {{connections: {connections}}}}}
 data_dir: {folder}/data
 upstreams: {{up: {{wire: [chat, messages, responses], base_url: "{url}"}}}}
 models: {{{model}: {{upstream: up}}}}
@@ -67,10 +67,15 @@ class Served:
         raise AssertionError(f"it ended without a word of {word!r}")
 
 
-def write(folder: Path, upstream: Upstream, *, model: str = "m", workers: int = 1) -> Path:
+def write(
+    folder: Path, upstream: Upstream, *, model: str = "m", workers: int = 1, connections: int = 100
+) -> Path:
     """Write a configuration file."""
     path = folder / "refdesk.yaml"
-    path.write_text(CONFIG.format(folder=folder, url=upstream.url, model=model, workers=workers))
+    text = CONFIG.format(
+        folder=folder, url=upstream.url, model=model, workers=workers, connections=connections
+    )
+    path.write_text(text)
     return path
 
 
@@ -157,6 +162,20 @@ async def test_reload(tmp_path: Path, upstream: Upstream) -> None:
 
         one.tell(signal.SIGTERM)
         assert await one.end() == 0
+
+
+async def test_too_many_connections(tmp_path: Path, upstream: Upstream) -> None:
+    """One more than `server.limits.connections` is 503; a reload sets the bound anew."""
+    config = write(tmp_path, upstream, connections=2)
+    async with served(config) as one, client(one.url) as http, client(one.url) as other:
+        assert (await http.get("/livez")).status_code == 200
+        assert (await other.get("/livez")).status_code == 503
+        assert "connections_refused_total 1.0" in (await http.get("/metrics")).text
+
+        write(tmp_path, upstream, connections=4)
+        one.tell(signal.SIGHUP)
+        await one.says("was reloaded")
+        assert (await other.get("/livez")).status_code == 200
 
 
 async def test_two_servers_on_one_store(tmp_path: Path, upstream: Upstream) -> None:

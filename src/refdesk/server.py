@@ -14,6 +14,7 @@ import signal
 import socket
 import sys
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from types import FrameType
 from typing import Any, Final
@@ -25,6 +26,7 @@ import uvloop
 from refdesk.application import Application
 from refdesk.config import Loaded
 from refdesk.errors import ConfigError, RefdeskError
+from refdesk.gateway.connections import Connections, bounds
 from refdesk.gateway.protocol import GuardedProtocol as GuardedProtocol  # offered here as well
 from refdesk.store import lock_server
 from refdesk.store.opening import open_store
@@ -147,6 +149,10 @@ async def _serve(
     try:
         application = await Application.start(loaded.config, store)
         application.port = sock.getsockname()[1]
+        most, most_per_address = bounds(loaded.config.server.limits)
+        connections = Connections(most=most, most_per_address=most_per_address)
+        application.metrics.gauges(lambda: {"connections_open": connections.open})
+        application.metrics.counters(lambda: {"connections_refused": connections.refused})
         loop = asyncio.get_running_loop()
         beside: set[asyncio.Task[Any]] = set()
 
@@ -166,6 +172,7 @@ async def _serve(
         def renew() -> None:
             try:
                 application.reload(reload().config)
+                connections.limit(*bounds(application.config.server.limits))
             except RefdeskError as exc:
                 _log.error("the configuration was not reloaded; the old one stays", error=str(exc))
             else:
@@ -174,7 +181,7 @@ async def _serve(
         server = _Server(
             uvicorn.Config(
                 application.root,
-                http=GuardedProtocol,
+                http=partial(GuardedProtocol, connections=connections),  # type: ignore[arg-type]
                 ws="none",
                 lifespan="off",
                 log_config=None,

@@ -475,7 +475,7 @@ class _Request:
             (b"content-type", b"application/json"),
             *refusal_headers(status, retry_after_s),
         ]
-        await self.client.refuse(status, self.head_lines(headers), body)
+        await self.client.answer(status, self.head_lines(headers), body)
 
 
 def _concerns_search(body: bytes, wire: Wire, way: Way) -> bool:

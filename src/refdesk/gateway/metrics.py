@@ -84,6 +84,15 @@ class Metrics:
 
         self.registry.register(_Read(families))
 
+    def counters(self, read: Callable[[], dict[str, float]]) -> None:
+        """Add counters that are read when the page is asked for: names without prefix, values."""
+
+        def families() -> Iterator[Metric]:
+            for name, value in read().items():
+                yield CounterMetricFamily(f"refdesk_{name}", name.replace("_", " "), value=value)
+
+        self.registry.register(_Read(families))
+
     def page(self) -> tuple[str, bytes]:
         """Return the page for Prometheus: its content type, and itself."""
         return CONTENT_TYPE_LATEST, generate_latest(self.registry)
