@@ -31,7 +31,7 @@ from refdesk.gateway.driver import Driver
 from refdesk.gateway.headers import refusal_headers, to_client, to_upstream
 from refdesk.gateway.log import Entry, RequestLog
 from refdesk.gateway.route import Route
-from refdesk.gateway.targets import Target, Targets, Way
+from refdesk.gateway.targets import MAX_NAME_CHARS, Target, Targets, Way
 from refdesk.ids import new_request_id
 from refdesk.types import ANONYMOUS, Caller
 from refdesk.upstream import Reply, UpstreamClient
@@ -256,7 +256,7 @@ class _Request:
             entry.incognito = client.incognito
             document = Document.read(body)
             self.head = head = self.wire.read_head(document)
-            entry.model, entry.stream = head.model, head.stream
+            entry.model, entry.stream = head.model[:MAX_NAME_CHARS], head.stream
             self.target = target = self.gateway.targets.find(head.model)
             entry.upstream, entry.upstream_model = target.upstream, target.model
             self.way = target.way(self.wire.NAME)

@@ -45,6 +45,12 @@ _HISTOGRAMS: Final = {
 }
 
 
+_MOST_SERIES: Final = 1000
+"""Series of a counter; what comes after them is counted as `other`."""
+_LABEL_CHARS: Final = 100
+_OTHER: Final = "other"
+
+
 class Metrics:
     """The metrics of one process."""
 
@@ -57,23 +63,29 @@ class Metrics:
 
     def take(self, entries: Sequence[Entry]) -> None:
         """Count finished requests."""
-        counts, times = self._counts, self._times
+        times, count = self._times, self._count
         with self._lock:
             for entry in entries:
                 outcome = entry.outcome
-                counts["requests"][entry.wire, entry.upstream, str(entry.status)] += 1
-                counts["search_outcomes"][outcome.kind, outcome.reason or ""] += 1
+                count("requests", (entry.wire, entry.upstream, str(entry.status)))
+                count("search_outcomes", (outcome.kind, outcome.reason or ""))
                 for attempt in outcome.attempts:
-                    counts["engine_attempts"][attempt.engine, attempt.outcome] += 1
+                    count("engine_attempts", (attempt.engine[:_LABEL_CHARS], attempt.outcome))
                 if entry.end:
-                    counts["request_ends"][(entry.end,)] += 1
+                    count("request_ends", (entry.end,))
                 if entry.unknown_citations:
-                    counts["citations_unknown"][()] += entry.unknown_citations
+                    count("citations_unknown", (), entry.unknown_citations)
                 _observe(times["request_seconds"], (entry.wire,), entry.total_s)
                 if entry.search_s:
                     _observe(times["search_seconds"], (), entry.search_s)
                 if entry.upstream_s:
                     _observe(times["upstream_head_seconds"], (entry.upstream,), entry.upstream_s)
+
+    def _count(self, name: str, labels: tuple[str, ...], number: int = 1) -> None:
+        table = self._counts[name]
+        if labels not in table and len(table) >= _MOST_SERIES:
+            labels = (_OTHER,) * len(labels)
+        table[labels] += number
 
     def gauges(self, read: Callable[[], dict[str, float]]) -> None:
         """Add gauges that are read when the page is asked for: names without prefix, values."""
