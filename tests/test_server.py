@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import json
+import os
+import re
 import signal
 import sys
 from collections.abc import AsyncIterator
@@ -80,12 +82,11 @@ def write(
 
 
 @contextlib.asynccontextmanager
-async def served(config: Path) -> AsyncIterator[Served]:
+async def served(config: Path, *, stderr: int = asyncio.subprocess.PIPE) -> AsyncIterator[Served]:
     """Run the command until it says its URL."""
     process = await asyncio.create_subprocess_exec(
         sys.executable, "-c", "from refdesk.cli import main; main()",
-        "serve", "--config", str(config),
-        stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.PIPE,
+        "serve", "--config", str(config), stdout=asyncio.subprocess.PIPE, stderr=stderr,
     )  # fmt: skip
     try:
         assert process.stdout is not None
@@ -176,6 +177,37 @@ async def test_too_many_connections(tmp_path: Path, upstream: Upstream) -> None:
         one.tell(signal.SIGHUP)
         await one.says("was reloaded")
         assert (await other.get("/livez")).status_code == 200
+
+
+async def test_a_log_that_is_not_read(tmp_path: Path, upstream: Upstream) -> None:
+    """A server whose stderr is a full pipe starts, serves, drops and counts lines, and stops."""
+    reading, writing = os.pipe()
+    os.set_blocking(writing, False)
+    with contextlib.suppress(BlockingIOError):
+        while True:
+            os.write(writing, b"x" * 4096)
+    os.set_blocking(writing, True)
+    try:
+        async with (
+            served(write(tmp_path, upstream), stderr=writing) as one,
+            client(one.url) as http,
+        ):
+            body = asks("chat", search=False, model="unknown-" + "n" * 200)
+            dropped = 0.0
+            while not dropped:
+                for _ in range(200):
+                    answer = await http.post("/v1/chat/completions", json=body)
+                    assert answer.status_code == 404
+                page = (await http.get("/metrics")).text
+                found = re.search(r"refdesk_log_lines_dropped_total ([\d.]+)", page)
+                assert found is not None
+                dropped = float(found[1])
+
+            one.tell(signal.SIGTERM)
+            assert await one.end() == 0
+    finally:
+        os.close(reading)
+        os.close(writing)
 
 
 async def test_two_servers_on_one_store(tmp_path: Path, upstream: Upstream) -> None:

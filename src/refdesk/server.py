@@ -30,6 +30,7 @@ from refdesk.gateway.connections import Connections, bounds
 from refdesk.gateway.protocol import GuardedProtocol as GuardedProtocol  # offered here as well
 from refdesk.store import lock_server
 from refdesk.store.opening import open_store
+from refdesk.telemetry import streams
 
 KEEP_ALIVE_S: Final = 75
 """For a connection between two requests; beyond it the connection is closed."""
@@ -68,6 +69,7 @@ class _Server(uvicorn.Server):
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
         if self.should_exit:
+            streams.drain()
             os._exit(128 + sig)
         self.should_exit = True
         self._on_stop()
@@ -231,6 +233,7 @@ def _supervise(
             _log.error("a worker could not start", error=str(exc))
         finally:
             sys.stderr.flush()
+            streams.drain()
             os._exit(status)
 
     def pass_on(sig: int, _: FrameType | None) -> None:
