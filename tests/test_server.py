@@ -171,7 +171,9 @@ async def test_too_many_connections(tmp_path: Path, upstream: Upstream) -> None:
     async with served(config) as one, client(one.url) as http, client(one.url) as other:
         assert (await http.get("/livez")).status_code == 200
         assert (await other.get("/livez")).status_code == 503
-        assert "connections_refused_total 1.0" in (await http.get("/metrics")).text
+        page = (await http.get("/metrics")).text
+        assert "connections_refused_total 1.0" in page
+        assert "# TYPE refdesk_loop_stalls_total counter" in page
 
         write(tmp_path, upstream, connections=4)
         one.tell(signal.SIGHUP)

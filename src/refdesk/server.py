@@ -30,7 +30,7 @@ from refdesk.gateway.connections import Connections, bounds
 from refdesk.gateway.protocol import GuardedProtocol as GuardedProtocol  # offered here as well
 from refdesk.store import lock_server
 from refdesk.store.opening import open_store
-from refdesk.telemetry import streams
+from refdesk.telemetry import stalls, streams
 
 KEEP_ALIVE_S: Final = 75
 """For a connection between two requests; beyond it the connection is closed."""
@@ -156,6 +156,8 @@ async def _serve(
         application.metrics.gauges(lambda: {"connections_open": connections.open})
         application.metrics.counters(lambda: {"connections_refused": connections.refused})
         loop = asyncio.get_running_loop()
+        watch = stalls.LoopWatch()
+        application.metrics.stalls(watch.found)
         beside: set[asyncio.Task[Any]] = set()
 
         def up() -> None:
@@ -164,6 +166,7 @@ async def _serve(
             gc.collect()
             gc.freeze()
             gc.set_threshold(_COLLECT_AFTER, 20, 10)
+            watch.start(loop)
             on_up()
             if settle is not None:
                 beside.add(loop.create_task(settle(application, url)))
@@ -201,6 +204,7 @@ async def _serve(
         try:
             await server.serve(sockets=[sock])
         finally:
+            watch.stop()
             for task in beside:
                 task.cancel()
             await application.close()

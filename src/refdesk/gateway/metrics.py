@@ -11,7 +11,7 @@ from __future__ import annotations
 import threading
 from bisect import bisect_left
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Final
 
 from prometheus_client import CollectorRegistry
@@ -25,6 +25,7 @@ from prometheus_client.exposition import CONTENT_TYPE_LATEST, generate_latest
 from prometheus_client.registry import Collector
 
 from refdesk.gateway.log import Entry
+from refdesk.telemetry.stalls import Stalls
 
 _SECONDS: Final = (0.005, 0.02, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 15, 30, 60, 300)
 
@@ -102,6 +103,23 @@ class Metrics:
         def families() -> Iterator[Metric]:
             for name, value in read().items():
                 yield CounterMetricFamily(f"refdesk_{name}", name.replace("_", " "), value=value)
+
+        self.registry.register(_Read(families))
+
+    def stalls(self, read: Callable[[], Mapping[str, Stalls]]) -> None:
+        """Add what held the event loop up, read when the page is asked for."""
+
+        def families() -> Iterator[Metric]:
+            about = "Times the event loop was held up for 50 ms or more, by what ran."
+            counter = CounterMetricFamily("refdesk_loop_stalls", about, labels=("where",))
+            about = "The longest of them, in seconds."
+            longest = GaugeMetricFamily(
+                "refdesk_loop_stall_longest_seconds", about, labels=("where",)
+            )
+            for where, stalls in read().items():
+                counter.add_metric((where,), stalls.number)
+                longest.add_metric((where,), stalls.longest_s)
+            yield from (counter, longest)
 
         self.registry.register(_Read(families))
 

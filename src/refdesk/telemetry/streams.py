@@ -52,7 +52,7 @@ class Outlet(io.TextIOBase):
         self._idle.set()
         self._queue: SimpleQueue[bytes] = SimpleQueue()
         self._waiting = 0
-        self._begun = ""
+        self._begun = threading.local()  # `print` writes a line end by itself
         self._thread: threading.Thread | None = None
 
     @property
@@ -80,20 +80,25 @@ class Outlet(io.TextIOBase):
     def write(self, text: str) -> int:
         """Queue the lines of a text; what follows the last line end waits for its own."""
         with self._lock:
-            lines, end, rest = (self._begun + text).rpartition("\n")
-            self._begun = rest
+            lines, end, rest = (self._taken() + text).rpartition("\n")
+            self._begun.text = rest
             if end:
                 self._put(lines + end)
-            if len(self._begun) > self._max_waiting:
+            if len(rest) > self._max_waiting:
                 self.flush()
         return len(text)
 
     def flush(self) -> None:
         """Queue what was written; does not wait."""
         with self._lock:
-            begun, self._begun = self._begun, ""
-            if begun:
+            if begun := self._taken():
                 self._put(begun)
+
+    def _taken(self) -> str:
+        """Take the line that this thread has begun."""
+        begun: str = getattr(self._begun, "text", "")
+        self._begun.text = ""
+        return begun
 
     def _put(self, text: str) -> None:
         data = text.encode(self.encoding, "backslashreplace")
