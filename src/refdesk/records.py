@@ -21,7 +21,7 @@ _NOT_KEPT: Final = "the search failed; what it said is not kept (privacy.store_q
 _MAX_ID_CHARS: Final = 200
 """Characters of a request's id that is looked up; a longer one is unknown (404)."""
 MAX_KEPT_CHARS: Final = 4000
-"""Of a question, or of an error message, in a record; the rest is cut off."""
+"""Characters of a question, or of an error message, in a record; the rest is cut off."""
 
 
 class StoreRecorder:

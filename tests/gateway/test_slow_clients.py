@@ -198,6 +198,7 @@ class TestHeads:
         for target in ("/livez?" + "a" * 70_000, "/" + "a" * 70_000):
             got = await ends(desk, head(f"GET {target} HTTP/1.1"))
             assert got.startswith(b"HTTP/1.1 431 ")
+            assert b"x-should-retry: false\r\n" in got
 
     async def test_behind_a_long_body(self, desk: Desk) -> None:
         """The end of a long body does not count as the head of the request behind it."""

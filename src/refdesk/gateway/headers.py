@@ -11,7 +11,7 @@ from refdesk.errors import WireError
 Headers = Iterable[tuple[bytes, bytes]]
 
 MAX_HEADER_BYTES: Final = 64 * 1024
-"""Of a request's head: target and headers; beyond it the answer is 431 and the connection ends."""
+"""Bytes of a request's target and headers; beyond it the answer is 431 and the connection ends."""
 MAX_HEADERS: Final = 200
 """Header lines of a request; beyond it the answer is 431 and the connection ends."""
 

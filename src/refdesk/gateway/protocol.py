@@ -34,6 +34,7 @@ HEAD_TIMEOUT_S: Final = 10.0
 WRITE_TIMEOUT_S: Final = 60.0
 """For a client to take 16 KiB of an answer that waits; one that takes less is cut off."""
 WRITE_LEAST_BYTES: Final = 16 * 1024
+_NO_RETRY: Final = b"x-should-retry: false\r\n"
 
 
 class GuardedProtocol(HttpToolsProtocol):
@@ -303,7 +304,7 @@ class GuardedProtocol(HttpToolsProtocol):
 
     # The end
 
-    def _refuse(self, status: bytes, message: str, headers: bytes = b"") -> None:
+    def _refuse(self, status: bytes, message: str, headers: bytes = _NO_RETRY) -> None:
         """Answer what is no request, after what is due to those before it, and read no more."""
         self._deaf = True
         self._stop_timer()

@@ -24,7 +24,7 @@ _PATTERN: Final = re.compile(r"[*?\[]")
 """What makes an alias a pattern of `fnmatch`."""
 
 MAX_NAME_CHARS: Final = 256
-"""Of a model's name as clients send it; a longer one is refused (400)."""
+"""Characters of a model's name as clients send it; a longer one is refused (400)."""
 _REMEMBERED_NAMES: Final = 512
 
 

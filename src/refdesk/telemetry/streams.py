@@ -19,7 +19,7 @@ from queue import SimpleQueue
 from typing import Final, TextIO
 
 MAX_WAITING_BYTES: Final = 256 * 1024
-"""What waits to be written to one stream at most: about a thousand lines."""
+"""Bytes that wait to be written to stdout or stderr; lines beyond it are dropped and counted."""
 EXIT_S: Final = 1.0
 """How long the end of the process waits for what is still to be written."""
 
