@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import json
+import os
+import re
 import signal
 import sys
 from collections.abc import AsyncIterator
@@ -21,7 +23,7 @@ from refdesk.server import address, listen
 
 CONFIG = """
 version: 1
-server: {{host: 127.0.0.1, port: 0, workers: {workers}}}
+server: {{host: 127.0.0.1, port: 0, workers: {workers}, limits: {{connections: {connections}}}}}
 data_dir: {folder}/data
 upstreams: {{up: {{wire: [chat, messages, responses], base_url: "{url}"}}}}
 models: {{{model}: {{upstream: up}}}}
@@ -67,20 +69,24 @@ class Served:
         raise AssertionError(f"it ended without a word of {word!r}")
 
 
-def write(folder: Path, upstream: Upstream, *, model: str = "m", workers: int = 1) -> Path:
+def write(
+    folder: Path, upstream: Upstream, *, model: str = "m", workers: int = 1, connections: int = 100
+) -> Path:
     """Write a configuration file."""
     path = folder / "refdesk.yaml"
-    path.write_text(CONFIG.format(folder=folder, url=upstream.url, model=model, workers=workers))
+    text = CONFIG.format(
+        folder=folder, url=upstream.url, model=model, workers=workers, connections=connections
+    )
+    path.write_text(text)
     return path
 
 
 @contextlib.asynccontextmanager
-async def served(config: Path) -> AsyncIterator[Served]:
+async def served(config: Path, *, stderr: int = asyncio.subprocess.PIPE) -> AsyncIterator[Served]:
     """Run the command until it says its URL."""
     process = await asyncio.create_subprocess_exec(
         sys.executable, "-c", "from refdesk.cli import main; main()",
-        "serve", "--config", str(config),
-        stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.PIPE,
+        "serve", "--config", str(config), stdout=asyncio.subprocess.PIPE, stderr=stderr,
     )  # fmt: skip
     try:
         assert process.stdout is not None
@@ -157,6 +163,53 @@ async def test_reload(tmp_path: Path, upstream: Upstream) -> None:
 
         one.tell(signal.SIGTERM)
         assert await one.end() == 0
+
+
+async def test_too_many_connections(tmp_path: Path, upstream: Upstream) -> None:
+    """One more than `server.limits.connections` is 503; a reload sets the bound anew."""
+    config = write(tmp_path, upstream, connections=2)
+    async with served(config) as one, client(one.url) as http, client(one.url) as other:
+        assert (await http.get("/livez")).status_code == 200
+        assert (await other.get("/livez")).status_code == 503
+        page = (await http.get("/metrics")).text
+        assert "connections_refused_total 1.0" in page
+        assert "# TYPE refdesk_loop_stalls_total counter" in page
+
+        write(tmp_path, upstream, connections=4)
+        one.tell(signal.SIGHUP)
+        await one.says("was reloaded")
+        assert (await other.get("/livez")).status_code == 200
+
+
+async def test_a_log_that_is_not_read(tmp_path: Path, upstream: Upstream) -> None:
+    """A server whose stderr is a full pipe starts, serves, drops and counts lines, and stops."""
+    reading, writing = os.pipe()
+    os.set_blocking(writing, False)
+    with contextlib.suppress(BlockingIOError):
+        while True:
+            os.write(writing, b"x" * 4096)
+    os.set_blocking(writing, True)
+    try:
+        async with (
+            served(write(tmp_path, upstream), stderr=writing) as one,
+            client(one.url) as http,
+        ):
+            body = asks("chat", search=False, model="unknown-" + "n" * 200)
+            dropped = 0.0
+            while not dropped:
+                for _ in range(200):
+                    answer = await http.post("/v1/chat/completions", json=body)
+                    assert answer.status_code == 404
+                page = (await http.get("/metrics")).text
+                found = re.search(r"refdesk_log_lines_dropped_total ([\d.]+)", page)
+                assert found is not None
+                dropped = float(found[1])
+
+            one.tell(signal.SIGTERM)
+            assert await one.end() == 0
+    finally:
+        os.close(reading)
+        os.close(writing)
 
 
 async def test_two_servers_on_one_store(tmp_path: Path, upstream: Upstream) -> None:

@@ -1,8 +1,8 @@
 """
 The bounds on what comes from outside, read from the code: settings, and constants.
 
-A constant counts if its name says that it is a bound (``MAX_…``, ``MOST_…``, ``LONGEST_…`` or
-``…_TIMEOUT_S``); its docstring says what it bounds and what happens beyond it.
+A constant counts if its name says that it is a bound (``MAX_…``, ``MOST_…``, ``LONGEST_…``,
+``LINGER_…`` or ``…_TIMEOUT_S``); its docstring says what it bounds and what happens beyond it.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from refdesk.config.schema import Config
 from refdesk.config.shape import shape
 
 ROOT: Final = Path(refdesk.__file__).parent
-_NAME: Final = re.compile(r"_?(?:MAX|MOST|LONGEST)(?:_\w+)?|_?\w*_TIMEOUT_S|KEEP_ALIVE_S")
+_NAME: Final = re.compile(r"_?(?:MAX|MOST|LONGEST|LINGER)(?:_\w+)?|_?\w*_TIMEOUT_S|KEEP_ALIVE_S")
 _SETTING: Final = re.compile(
     r"max_|_timeout|budget_ms|concurrency|memory_limit|\blimits\.|timeout_s|_bytes|retention|cache_ttl"
 )

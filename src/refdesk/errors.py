@@ -25,7 +25,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from difflib import get_close_matches
-from typing import Any, Literal
+from typing import Any, Final, Literal
+
+_SHOWN_CHARS: Final = 200
+"""Of a name that a client made up, in a message."""
 
 Outcome = Literal[
     "bad_key",
@@ -93,7 +96,9 @@ class UnknownName(ConfigError):
         names = sorted(known)
         close = get_close_matches(name, names, n=1)
         hint = f"; did you mean {close[0]!r}?" if close else ""
-        super().__init__(f"no {kind} is called {name!r}; known: {', '.join(names) or 'none'}{hint}")
+        shown = name if len(name) <= _SHOWN_CHARS else f"{name[:_SHOWN_CHARS]}…"
+        listed = ", ".join(names) or "none"
+        super().__init__(f"no {kind} is called {shown!r}; known: {listed}{hint}")
         self.kind = kind
         self.name = name
 

@@ -49,15 +49,20 @@ class HttpResponse:
 _TRACKING: Final = re.compile(r"^(utm_\w+|gclid|fbclid|msclkid|yclid|mc_[ce]id|igshid|ref_src)$")
 
 
-# The same URLs come by several times on their way through a request, and on later ones.
-@lru_cache(maxsize=2048)
 def normal_url(url: str) -> str:
     """
     Return the form of a URL under which two spellings of one page are equal.
 
     Lower-case scheme and host, no default port, no fragment, no tracking parameters, no trailing
-    slash.  Made for comparing; what is shown is the URL as found.
+    slash.  Made for comparing; what is shown is the URL as found.  One that is too long for
+    `is_web_url` stays as it is.
     """
+    return _normal_url(url) if len(url) <= MAX_URL_CHARS else url.strip()
+
+
+# The same URLs come by several times on their way through a request, and on later ones.
+@lru_cache(maxsize=2048)
+def _normal_url(url: str) -> str:
     try:
         parts = urlsplit(url.strip())
         host = (parts.hostname or "").removesuffix(".")
@@ -70,10 +75,14 @@ def normal_url(url: str) -> str:
     return urlunsplit((parts.scheme.lower(), host + port, parts.path.rstrip("/"), query, ""))
 
 
-@lru_cache(maxsize=2048)
 def is_web_url(url: str) -> bool:
     """Whether this is an http or https URL with a host and no user name, fit for a link."""
-    if len(url) > MAX_URL_CHARS or _NOT_IN_URL.search(url):
+    return len(url) <= MAX_URL_CHARS and _is_web_url(url)
+
+
+@lru_cache(maxsize=2048)
+def _is_web_url(url: str) -> bool:
+    if _NOT_IN_URL.search(url):
         return False
     try:
         parts = urlsplit(url)

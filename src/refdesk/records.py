@@ -20,6 +20,8 @@ from refdesk.web.engines import BaseEngine
 _NOT_KEPT: Final = "the search failed; what it said is not kept (privacy.store_queries)"
 _MAX_ID_CHARS: Final = 200
 """Characters of a request's id that is looked up; a longer one is unknown (404)."""
+MAX_KEPT_CHARS: Final = 4000
+"""Characters of a question, or of an error message, in a record; the rest is cut off."""
 
 
 class StoreRecorder:
@@ -49,7 +51,7 @@ class StoreRecorder:
             request_id=call.request_id,
             time=call.started,
             key_id=call.owner,
-            query=result.query if keep else None,
+            query=result.query[:MAX_KEPT_CHARS] if keep else None,
             engine=result.engine,
             answer=result.answer,
             type=result.type,
@@ -65,7 +67,7 @@ class StoreRecorder:
             xml=call.context.xml if first else None,
             prompt=call.context.prompt if first else None,
             duration_ms=result.duration_ms,
-            error=error,
+            error=error[:MAX_KEPT_CHARS] if error else None,
         )
 
 

@@ -14,6 +14,7 @@ import signal
 import socket
 import sys
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from types import FrameType
 from typing import Any, Final
@@ -25,9 +26,11 @@ import uvloop
 from refdesk.application import Application
 from refdesk.config import Loaded
 from refdesk.errors import ConfigError, RefdeskError
+from refdesk.gateway.connections import Connections, bounds
 from refdesk.gateway.protocol import GuardedProtocol as GuardedProtocol  # offered here as well
 from refdesk.store import lock_server
 from refdesk.store.opening import open_store
+from refdesk.telemetry import stalls, streams
 
 KEEP_ALIVE_S: Final = 75
 """For a connection between two requests; beyond it the connection is closed."""
@@ -66,6 +69,7 @@ class _Server(uvicorn.Server):
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
         if self.should_exit:
+            streams.drain()
             os._exit(128 + sig)
         self.should_exit = True
         self._on_stop()
@@ -147,7 +151,13 @@ async def _serve(
     try:
         application = await Application.start(loaded.config, store)
         application.port = sock.getsockname()[1]
+        most, most_per_address = bounds(loaded.config.server.limits)
+        connections = Connections(most=most, most_per_address=most_per_address)
+        application.metrics.gauges(lambda: {"connections_open": connections.open})
+        application.metrics.counters(lambda: {"connections_refused": connections.refused})
         loop = asyncio.get_running_loop()
+        watch = stalls.LoopWatch()
+        application.metrics.stalls(watch.found)
         beside: set[asyncio.Task[Any]] = set()
 
         def up() -> None:
@@ -156,6 +166,7 @@ async def _serve(
             gc.collect()
             gc.freeze()
             gc.set_threshold(_COLLECT_AFTER, 20, 10)
+            watch.start(loop)
             on_up()
             if settle is not None:
                 beside.add(loop.create_task(settle(application, url)))
@@ -166,6 +177,7 @@ async def _serve(
         def renew() -> None:
             try:
                 application.reload(reload().config)
+                connections.limit(*bounds(application.config.server.limits))
             except RefdeskError as exc:
                 _log.error("the configuration was not reloaded; the old one stays", error=str(exc))
             else:
@@ -174,7 +186,7 @@ async def _serve(
         server = _Server(
             uvicorn.Config(
                 application.root,
-                http=GuardedProtocol,
+                http=partial(GuardedProtocol, connections=connections),  # type: ignore[arg-type]
                 ws="none",
                 lifespan="off",
                 log_config=None,
@@ -192,6 +204,7 @@ async def _serve(
         try:
             await server.serve(sockets=[sock])
         finally:
+            watch.stop()
             for task in beside:
                 task.cancel()
             await application.close()
@@ -224,6 +237,7 @@ def _supervise(
             _log.error("a worker could not start", error=str(exc))
         finally:
             sys.stderr.flush()
+            streams.drain()
             os._exit(status)
 
     def pass_on(sig: int, _: FrameType | None) -> None:

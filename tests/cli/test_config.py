@@ -55,6 +55,7 @@ def test_show(tmp_path: Path) -> None:
         "workers": 1,
         "hosts": [],
         "origins": [],
+        "limits": {"connections": 8192, "connections_per_address": None},
     }
 
 
@@ -126,7 +127,7 @@ def test_error_is_a_message(
     assert captured.out == ""
     assert captured.err == (
         "refdesk.yaml:1:10: server.prot: is no key that is known here; "
-        "known: host, port, workers, hosts, origins; did you mean 'port'?\n"
+        "known: host, port, workers, hosts, origins, limits; did you mean 'port'?\n"
     )
 
 

@@ -287,6 +287,42 @@ def test_port_in_use(
     assert told in lines(ran, "port")[0][1]
 
 
+STALLS = b"""# TYPE refdesk_loop_stalls_total counter
+refdesk_loop_stalls_total{where="refdesk.a:read"} 3.0
+# TYPE refdesk_loop_stall_longest_seconds gauge
+refdesk_loop_stall_longest_seconds{where="refdesk.a:read"} 1.25
+"""
+
+
+@pytest.mark.parametrize(
+    ("status", "body", "level", "told"),
+    [
+        (200, STALLS, "warning", "up the running server 3 times, for up to 1.2 s | report it"),
+        (200, b"# TYPE refdesk_loop_stalls_total counter\n", "ok", "nothing held up"),
+        (401, b"a key is required; refdesk keys create makes one", "ok", "wants a client key"),
+    ],
+)
+def test_a_loop_that_was_held_up(
+    refdesk: Command, peer: Peer, status: int, body: bytes, level: str, told: str
+) -> None:
+    """What held up a running server's loop is told from its metrics, with the remedy."""
+    peer.answers["/readyz"] = (200, b"ready\n")
+    peer.answers["/metrics"] = (status, body)
+    ran = refdesk("doctor", "--json", yaml=yaml(peer, peer.port))
+    ((found, text),) = lines(ran, "loop")
+    assert found == level
+    assert told in text
+
+
+@pytest.mark.parametrize("answer", [(200, b"<html>"), (404, b""), (500, b"\xff"), (403, b"no")])
+def test_a_loop_that_tells_nothing(refdesk: Command, peer: Peer, answer: tuple[int, bytes]) -> None:
+    """A server that is none of ours, or an older one, is passed over."""
+    peer.answers["/readyz"] = (200, b"ready\n")
+    peer.answers["/metrics"] = answer
+    ran = refdesk("doctor", "--json", yaml=yaml(peer, peer.port))
+    assert lines(ran, "loop") == []
+
+
 def test_port_without_a_server(refdesk: Command, peer: Peer) -> None:
     """Port 0 is always free; a port that is taken and does not answer is a problem."""
     ran = refdesk("doctor", "--json", yaml=yaml(peer, 0))

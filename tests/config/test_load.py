@@ -230,7 +230,7 @@ def test_all_faults_in_one_go(write: Write) -> None:
         "1:1: version: is 2, an unknown version; this Refdesk reads version 1",
         (
             "2:10: server.prot: is no key that is known here; known: host, port, workers, "
-            "hosts, origins; "
+            "hosts, origins, limits; "
             "did you mean 'port'?"
         ),
         "2:19: server.port: is 'ninety'; should be a whole number",

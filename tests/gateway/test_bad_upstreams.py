@@ -83,22 +83,6 @@ class TestErrors:
             assert response.headers["x-ratelimit-remaining"] == "0"
         assert len(desk.upstream.seen) == len(errors)
 
-    async def test_a_refused_tool_is_remembered(self, desk: Desk) -> None:
-        """After a 400 to a request with the tool, the next that does not search is sent none."""
-        desk.upstream.will(
-            whole({"error": {"message": "no such tool"}}, 400), whole(answers("messages"))
-        )
-        none = {"tool_choice": {"type": "none"}}
-
-        assert (await desk.ask("messages", **none)).status_code == 400
-        assert (await desk.ask("messages", **none)).status_code == 200
-
-        first, second = desk.upstream.seen
-        assert "tools" in first.json
-        assert not {"tools", "tool_choice"} & second.json.keys()
-        entry = await desk.last()
-        assert any("400" in notice for notice in entry.outcome.notices)
-
 
 class TestBrokenOff:
     """D2: streams that end too soon are ended the wire's own way, and logged."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from typing import Any
 
 import pytest
@@ -53,12 +54,29 @@ def test_names(name: str, entry: str | None) -> None:
 
 
 def test_names_are_not_remembered_without_end() -> None:
-    """A client that makes up names fills no memory."""
-    table = targets("big")
-    for number in range(5000):
-        table.find(f"name-{number}")
-    assert len(table._known) <= 4096
-    assert table.find("small").name == "small"
+    """A client that makes up names fills no memory, and keeps no name out that is in use."""
+    for table in (targets("big"), targets()):
+        for number in range(5000):
+            with contextlib.suppress(WireError):
+                table.find(f"name-{number}")
+        assert len(table._known) <= 512
+        assert table.find("claude-opus-4-8").name == "big"
+        assert "claude-opus-4-8" in table._known
+
+
+@pytest.mark.parametrize("default", ["big", None])
+@pytest.mark.parametrize("name", ["m" * 257, "claude-" + "9" * 2_000_000, "big[" + "1" * 300 + "]"])
+def test_a_name_that_is_too_long(name: str, default: str | None) -> None:
+    """A name of more than 256 characters is refused, neither repeated nor remembered."""
+    table = targets(default)
+    with pytest.raises(WireError) as refused:
+        table.find(name)
+
+    assert refused.value.status == 400
+    assert refused.value.param == "model"
+    assert len(str(refused.value)) < 200
+    assert table._known == {}
+    assert targets("big").find("claude-" + "x" * 249).name == "big"
 
 
 @pytest.mark.parametrize(

@@ -22,6 +22,8 @@ MAX_RESULTS: Final = 100
 """Results that a request to ``/v1/search`` may ask for; more are refused (400)."""
 _DEFAULT_RESULTS: Final = 10
 _SHOWN_CHARS: Final = 80
+_NAMED: Final = 20
+"""Unused fields that are named, each in a notice."""
 
 _KNOWN: Final = frozenset(
     {
@@ -66,11 +68,10 @@ def read_search(body: bytes, *, engine: str | None = None) -> Asked:
     limit = _limit(given.get("max_results"))
     sites, blocked = split_domains(_texts(given, "search_domain_filter"))
     languages = _texts(given, "search_language_filter")
-    notices = [
-        f"{name[:_SHOWN_CHARS]} is not used here"
-        for name, value in given.items()
-        if name not in _KNOWN and value is not None
-    ]
+    unused = [name for name, value in given.items() if name not in _KNOWN and value is not None]
+    notices = [f"{name[:_SHOWN_CHARS]} is not used here" for name in unused[:_NAMED]]
+    if len(unused) > _NAMED:
+        notices.append(f"{len(unused) - _NAMED} further fields are not used here")
     if len(languages) > 1:
         notices.append(
             f"search_language_filter has {len(languages)} languages; the first, {languages[0]!r},"

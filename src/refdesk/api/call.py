@@ -195,10 +195,7 @@ class Call:
         headers = [*reply_headers(kind, self.request_id), *(told or ())]
         if self.scope["method"] == "HEAD":
             data = b""
-        if self.client.unread and self.scope["method"] in ("POST", "DELETE"):
-            await self.client.refuse(status, headers, data)
-        else:
-            await self.client.answer(status, headers, data)
+        await self.client.answer(status, headers, data)
 
 
 def read(model: type[M], body: bytes, example: Mapping[str, Any]) -> M:

@@ -405,7 +405,7 @@ class _Call:
         self._entry.status = status
         headers = [*self._headers(), *refusal_headers(status, retry_after_s)]
         body = error_body(message, status=status, param=param, code=code)
-        await self._client.refuse(status, headers, body)
+        await self._client.answer(status, headers, body)
 
     async def _answer(self, status: int, body: bytes) -> None:
         self._entry.status = status

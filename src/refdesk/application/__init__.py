@@ -41,6 +41,7 @@ from refdesk.search.handler import HandlerTable
 from refdesk.search.sources import SourceRouter
 from refdesk.store import KeyRing, LedgerEntry, Store
 from refdesk.store.quota import RequestRates, Reservation, SearchQuota
+from refdesk.telemetry import streams
 from refdesk.types import Attempt, Caller
 from refdesk.upstream import UpstreamClient
 from refdesk.uses import SearchUses
@@ -227,6 +228,7 @@ class Application:
             _tasks=[],
         )
         metrics.gauges(application._gauges)
+        metrics.counters(lambda: {"log_lines_dropped": streams.dropped()})
         log.start()
         loop = asyncio.get_running_loop()
         application._tasks = [

@@ -11,6 +11,7 @@ from refdesk.config import Config
 from refdesk.errors import StoreError
 from refdesk.gateway.driver import FoundSearch
 from refdesk.gateway.log import Entry
+from refdesk.records import MAX_KEPT_CHARS
 from refdesk.search.references import reference_of
 from refdesk.store import LedgerEntry, RequestRecord, SearchItem, SearchRecord, Store, Usage
 from refdesk.types import ResultItem, WebAnswer
@@ -132,7 +133,7 @@ def _request_record(entry: Entry, store_queries: bool) -> RequestRecord:
         injected_chars=outcome.injected_chars,
         client_disconnected=entry.end == "client_disconnected",
         upstream_cut=entry.end == "upstream_cut",
-        error=entry.error or None,
+        error=entry.error[:MAX_KEPT_CHARS] or None,
     )
 
 

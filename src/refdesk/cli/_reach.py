@@ -213,6 +213,12 @@ def _is_listed(model: str, listed: Sequence[str]) -> bool:
     return model in listed or f"{model}:latest" in listed
 
 
+def origin_of(config: Config) -> Origin | None:
+    """Return where a server of this configuration answers; None where it picks a port itself."""
+    host, port = config.server.host, config.server.port
+    return Origin("http", _ANY.get(host, host), port) if port else None
+
+
 async def try_port(config: Config) -> Finding:
     """Look whether our server answers where `serve` would listen, or else the port is free."""
     host, port = config.server.host, config.server.port
@@ -221,9 +227,9 @@ async def try_port(config: Config) -> Finding:
     def finding(level: Any, text: str, remedy: str = "") -> Finding:
         return Finding(area="port", name=shown, level=level, text=text, remedy=remedy)
 
-    if port == 0:
+    origin = origin_of(config)
+    if origin is None:
         return finding("ok", "a free one is picked at start")
-    origin = Origin("http", _ANY.get(host, host), port)
     client = UpstreamClient(connect_timeout_s=PATIENCE_S, idle_timeout_s=PATIENCE_S)
     head = f"GET /readyz HTTP/1.1\r\nhost: {origin.authority}\r\n".encode()
     try:

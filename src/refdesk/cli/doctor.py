@@ -61,7 +61,7 @@ def doctor(
 
 
 def _examine(config: Config, model: str | None) -> list[Finding]:
-    from refdesk.cli import _checkup, _knowledge, _reach
+    from refdesk.cli import _checkup, _knowledge, _reach, _running
     from refdesk.cli._web import well_engines
 
     store, findings = _checkup.look_at_store(config)
@@ -79,15 +79,16 @@ def _examine(config: Config, model: str | None) -> list[Finding]:
         async def looked_up() -> list[Finding]:
             return [] if store is None else await _knowledge.try_collections(config, store)
 
-        port, by_engine, (by_upstream, times), by_model, by_collection = await asyncio.gather(
+        port, loop, by_engine, (by_upstream, times), by_model, by_collection = await asyncio.gather(
             _reach.try_port(config),
+            _running.look_at_loop(config),
             _reach.try_engines(config, engines, store),
             _reach.try_upstreams(config),
             verified(),
             looked_up(),
         )
-        findings = [_checkup.look_at_clock(times), port, *by_engine, *by_upstream, *by_model]
-        return findings + by_collection
+        findings = [_checkup.look_at_clock(times), port, *loop, *by_engine, *by_upstream]
+        return findings + by_model + by_collection
 
     try:
         found += asyncio.run(reach())

@@ -38,8 +38,9 @@ def serve(
     from refdesk.application import key_required
     from refdesk.cli.check import read_checked, unmade_collections
     from refdesk.config.layers import dotted
-    from refdesk.telemetry import logs
+    from refdesk.telemetry import logs, streams
 
+    streams.install()
     flags = {
         "server.host": host,
         "server.port": port,

@@ -52,6 +52,25 @@ Mode = Literal["inject", "loop", "auto"]
 STORE_URL = "sqlite:///${data_dir}/refdesk.db"
 
 
+class LimitsSection(Section):
+    """Bounds on what clients may take of one process of the server."""
+
+    connections: Positive = Field(
+        default=8192,
+        description=(
+            "Open connections; one more is answered with 503.  Fewer where the system lets the "
+            "process open fewer than two files for each (`ulimit -n`)."
+        ),
+    )
+    connections_per_address: Positive | None = Field(
+        default=None,
+        description=(
+            "Of those, from one IPv4 address or one IPv6 /64; unset: half of them.  Behind a proxy "
+            "all come from its address: set it to `connections`."
+        ),
+    )
+
+
 class ServerSection(Section):
     """Where the server listens."""
 
@@ -71,6 +90,7 @@ class ServerSection(Section):
             "without a client key where none is needed."
         ),
     )
+    limits: LimitsSection = Field(default=LimitsSection(), description="Bounds on clients.")
 
 
 class StoreSection(Section):

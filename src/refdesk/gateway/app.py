@@ -30,8 +30,9 @@ from refdesk.gateway.decoding import decoded, decoded_pieces
 from refdesk.gateway.driver import Driver
 from refdesk.gateway.headers import refusal_headers, to_client, to_upstream
 from refdesk.gateway.log import Entry, RequestLog
+from refdesk.gateway.refusals import Refusals, Sender
 from refdesk.gateway.route import Route
-from refdesk.gateway.targets import Target, Targets, Way
+from refdesk.gateway.targets import MAX_NAME_CHARS, Target, Targets, Way
 from refdesk.ids import new_request_id
 from refdesk.types import ANONYMOUS, Caller
 from refdesk.upstream import Reply, UpstreamClient
@@ -81,8 +82,8 @@ class Gateway:
     driver: Driver
     log: RequestLog
     settings: Settings = field(default_factory=Settings)
-    refusals: set[tuple[str, str]] = field(default_factory=set)
-    """Upstreams that answered 400 to a request with a search tool, by name and wire."""
+    refusals: Refusals = field(default_factory=Refusals)
+    """Upstreams that refuse a declared search tool."""
     closing: bool = False
     """Answers under way go on; nothing new is begun."""
 
@@ -143,8 +144,13 @@ class Gateway:
             decision.why,
             decision.layer,
         )
-        known = (request.target.upstream, request.wire.NAME)
-        if terms.accepts_tool and known in self.refusals:
+        sender = Sender(
+            upstream=request.target.upstream,
+            wire=request.wire.NAME,
+            model=request.target.model,
+            key_id=entry.key_id,
+        )
+        if terms.accepts_tool and self.refusals.known(sender, document):
             terms = x.refusing(terms)
         sealer = self.driver.sealer_for(entry.key_id)
         course = x.exchange(document, wire=request.wire, terms=terms, sealer=sealer)
@@ -163,7 +169,10 @@ class Gateway:
                     case x.CallUpstream(outgoing, outcome):
                         request.entry.outcome = outcome
                         reply = await request.call(bytes(outgoing), whole=not request.head.stream)
-                        answered = await self._answered(request, reply, outgoing, known)
+                        answered = await self._answered(request, reply)
+                        status, body = answered.status, answered.body or b""
+                        if notice := self.refusals.take(sender, outgoing, status, body):
+                            outcome.notices.append(notice)
                 command = course.send(answered)
         except StopIteration as end:
             result: x.Answer | x.Relay = end.value
@@ -178,24 +187,15 @@ class Gateway:
         else:
             await request.relay(reply, result.rewriter)
 
-    async def _answered(
-        self, request: _Request, reply: Reply, outgoing: Document, known: tuple[str, str]
-    ) -> x.UpstreamAnswered:
-        if reply.status in (400, 422) and request.wire.search_tool(outgoing) is not None:
-            # There is no second call to find out; the next request will know.
-            self.refusals.add(known)
-            request.entry.outcome.notices.append(
-                f"the upstream {known[0]!r} answered {reply.status} to a request with a search "
-                "tool; until the next reload it is not sent one where nobody searches"
-            )
+    async def _answered(self, request: _Request, reply: Reply) -> x.UpstreamAnswered:
         if request.head.stream and reply.status < 400 and _is_stream(reply):
             return x.UpstreamAnswered(reply.status, None)
         if request.head.stream:
             body = await _read(reply)
             if reply.status < 400:
                 raise UpstreamError(
-                    f"a stream was asked for and the upstream {known[0]!r} answered with "
-                    f"{_content_type(reply)!r}",
+                    f"a stream was asked for and the upstream {request.target.upstream!r} "
+                    f"answered with {_content_type(reply)!r}",
                     fault="bad_response",
                 )
             return x.UpstreamAnswered(reply.status, body)
@@ -256,7 +256,7 @@ class _Request:
             entry.incognito = client.incognito
             document = Document.read(body)
             self.head = head = self.wire.read_head(document)
-            entry.model, entry.stream = head.model, head.stream
+            entry.model, entry.stream = head.model[:MAX_NAME_CHARS], head.stream
             self.target = target = self.gateway.targets.find(head.model)
             entry.upstream, entry.upstream_model = target.upstream, target.model
             self.way = target.way(self.wire.NAME)
@@ -475,7 +475,7 @@ class _Request:
             (b"content-type", b"application/json"),
             *refusal_headers(status, retry_after_s),
         ]
-        await self.client.refuse(status, self.head_lines(headers), body)
+        await self.client.answer(status, self.head_lines(headers), body)
 
 
 def _concerns_search(body: bytes, wire: Wire, way: Way) -> bool:

@@ -5,9 +5,7 @@ The client's side of one request: its body read within bounds, its answer sent, 
 from __future__ import annotations
 
 import asyncio
-import contextlib
 from collections.abc import Awaitable, Callable, MutableMapping
-from itertools import chain
 from typing import Any, Final
 
 from refdesk.errors import WireError
@@ -20,22 +18,18 @@ HeaderList = list[tuple[bytes, bytes]]
 
 MAX_BODY_BYTES: Final = 32 * 1024 * 1024
 """What Anthropic takes at most; larger bodies are 413."""
-MAX_HEADER_BYTES: Final = 64 * 1024
-"""Bytes of a request's header lines; beyond it the answer is 431 and the connection ends."""
-MAX_HEADERS: Final = 200
-"""Header lines of a request; beyond it the answer is 431 and the connection ends."""
 BODY_TIMEOUT_S: Final = 60.0
 """For the whole body, once its head is in."""
 PING_EVERY_S: Final = 5.0
 LINGER_S: Final = 2.0
+"""For a client that still sends when it has its answer; then the connection ends.  Closed at once,
+the client would see a reset in place of the answer."""
 LINGER_BYTES: Final = 64 * 1024 * 1024
-"""
-A client that still sends its body while we refuse it would see a reset in place of the answer, if
-the connection were closed at once.  So what comes is thrown away for a while.
-"""
+"""What such a client may send meanwhile; it is thrown away."""
 LEAVING: Final = "refdesk.leaving"
 """The ASGI extension of our own server: an object whose ``on_leaving`` is called when the client
-leaves.  It costs nothing, while a server without it has to be asked."""
+leaves, and whose ``arrived`` tells whether `receive` returns at once.  It costs nothing, while a
+server without it has to be asked."""
 _WATCH_AFTER_S: Final = 0.2
 """There, requests that are answered sooner never pay for a watcher."""
 _TOLD: Final = frozenset(
@@ -72,7 +66,6 @@ class Client:
         "is_stream",
         "pinging",
         "request_id",
-        "unread",
     )
 
     def __init__(self, receive: Receive, send: Send, scope: Scope | None = None) -> None:
@@ -92,8 +85,6 @@ class Client:
         self.head_sent = False
         self.is_stream = False
         """The head that was sent is that of a stream, so that something can still be said in it."""
-        self.unread = True
-        """The body, or some of it, is still to come."""
 
     async def read_body(
         self,
@@ -113,7 +104,6 @@ class Client:
         max_bytes = MAX_BODY_BYTES if max_bytes is None else max_bytes
         timeout_s = BODY_TIMEOUT_S if timeout_s is None else timeout_s
         declared: int | None = None
-        size = sum(map(len, chain.from_iterable(headers)))
         for name, value in headers:
             if name not in _TOLD:
                 continue
@@ -129,19 +119,15 @@ class Client:
                     f"the body is encoded as {coding!r}; send it without content-encoding",
                     status=415,
                 )
-        if size > MAX_HEADER_BYTES or len(headers) > MAX_HEADERS:
-            raise WireError(
-                f"the header has {len(headers)} lines and {size} bytes; the limit is {MAX_HEADERS} "
-                f"lines and {MAX_HEADER_BYTES} bytes",
-                status=431,
-            )
         if declared is not None and declared > max_bytes:
             raise _too_large(declared, max_bytes)
+        if self._leaving is None or not self._leaving.arrived:
+            return await self._read_rest(b"", max_bytes, timeout_s)
+        # Most bodies are there with their head, and need no clock.
         message = await self._receive()
         body: bytes = message.get("body", b"")
         if not message.get("more_body"):
             self._check_gone(message)
-            self.unread = False
             if len(body) > max_bytes:
                 raise _too_large(len(body), max_bytes)
             return body
@@ -156,12 +142,11 @@ class Client:
                     message = await self._receive()
                     self._check_gone(message)
                     part = message.get("body", b"")
-                    self.unread = bool(message.get("more_body"))
                     size += len(part)
                     if size > max_bytes:
                         raise _too_large(size, max_bytes)
                     parts.append(part)
-                    if not self.unread:
+                    if not message.get("more_body"):
                         return b"".join(parts)
         except TimeoutError:
             raise WireError(
@@ -220,28 +205,6 @@ class Client:
         self.head_sent = True
         await self._send({"type": "http.response.start", "status": status, "headers": headers})
         await self._send({"type": "http.response.body", "body": body})
-
-    async def refuse(self, status: int, headers: HeaderList, body: bytes) -> None:
-        """Send a whole answer, also while the client still sends its body."""
-        if not self.unread:
-            await self.answer(status, headers, body)
-            return
-        headers.append((b"content-length", b"%d" % len(body)))
-        self.head_sent = True
-        await self._send({"type": "http.response.start", "status": status, "headers": headers})
-        await self.write(body)
-        await self._linger()
-        await self.end()
-
-    async def _linger(self) -> None:
-        size = 0
-        with contextlib.suppress(TimeoutError):
-            async with asyncio.timeout(LINGER_S):
-                while size < LINGER_BYTES:
-                    message = await self._receive()
-                    size += len(message.get("body", b""))
-                    if not message.get("more_body"):
-                        return
 
     async def start(self, status: int, headers: HeaderList) -> None:
         """Send the head of a streamed answer."""

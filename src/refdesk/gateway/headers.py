@@ -2,10 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import Final
+from collections.abc import Iterable, Mapping
+from itertools import chain
+from typing import Any, Final
+
+from refdesk.errors import WireError
 
 Headers = Iterable[tuple[bytes, bytes]]
+
+MAX_HEADER_BYTES: Final = 64 * 1024
+"""Bytes of a request's target and headers; beyond it the answer is 431 and the connection ends."""
+MAX_HEADERS: Final = 200
+"""Header lines of a request; beyond it the answer is 431 and the connection ends."""
 
 _HOP_BY_HOP: Final = frozenset(
     {
@@ -65,6 +73,19 @@ _PATIENCE_S: Final = 60
 """Clients that wait longer for a retry only seem to hang."""
 
 LOGIN_HEADERS: Final = frozenset({b"authorization", b"x-api-key", b"x-goog-api-key", b"api-key"})
+
+
+def check_size(scope: Mapping[str, Any]) -> None:
+    """Raise WireError (431) for a request with more header than any client needs."""
+    headers = scope["headers"]
+    size = sum(map(len, chain.from_iterable(headers)))
+    size += len(scope["path"]) + len(scope["query_string"])
+    if size > MAX_HEADER_BYTES or len(headers) > MAX_HEADERS:
+        raise WireError(
+            f"the header has {len(headers)} lines and {size} bytes; the limit is {MAX_HEADERS} "
+            f"lines and {MAX_HEADER_BYTES} bytes",
+            status=431,
+        )
 
 
 def to_upstream(headers: Headers, kept: frozenset[bytes] = frozenset()) -> bytes:

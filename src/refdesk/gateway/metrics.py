@@ -11,7 +11,7 @@ from __future__ import annotations
 import threading
 from bisect import bisect_left
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Final
 
 from prometheus_client import CollectorRegistry
@@ -25,6 +25,7 @@ from prometheus_client.exposition import CONTENT_TYPE_LATEST, generate_latest
 from prometheus_client.registry import Collector
 
 from refdesk.gateway.log import Entry
+from refdesk.telemetry.stalls import Stalls
 
 _SECONDS: Final = (0.005, 0.02, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 15, 30, 60, 300)
 
@@ -45,6 +46,12 @@ _HISTOGRAMS: Final = {
 }
 
 
+_MOST_SERIES: Final = 1000
+"""Series of a counter; what comes after them is counted as `other`."""
+_LABEL_CHARS: Final = 100
+_OTHER: Final = "other"
+
+
 class Metrics:
     """The metrics of one process."""
 
@@ -57,23 +64,29 @@ class Metrics:
 
     def take(self, entries: Sequence[Entry]) -> None:
         """Count finished requests."""
-        counts, times = self._counts, self._times
+        times, count = self._times, self._count
         with self._lock:
             for entry in entries:
                 outcome = entry.outcome
-                counts["requests"][entry.wire, entry.upstream, str(entry.status)] += 1
-                counts["search_outcomes"][outcome.kind, outcome.reason or ""] += 1
+                count("requests", (entry.wire, entry.upstream, str(entry.status)))
+                count("search_outcomes", (outcome.kind, outcome.reason or ""))
                 for attempt in outcome.attempts:
-                    counts["engine_attempts"][attempt.engine, attempt.outcome] += 1
+                    count("engine_attempts", (attempt.engine[:_LABEL_CHARS], attempt.outcome))
                 if entry.end:
-                    counts["request_ends"][(entry.end,)] += 1
+                    count("request_ends", (entry.end,))
                 if entry.unknown_citations:
-                    counts["citations_unknown"][()] += entry.unknown_citations
+                    count("citations_unknown", (), entry.unknown_citations)
                 _observe(times["request_seconds"], (entry.wire,), entry.total_s)
                 if entry.search_s:
                     _observe(times["search_seconds"], (), entry.search_s)
                 if entry.upstream_s:
                     _observe(times["upstream_head_seconds"], (entry.upstream,), entry.upstream_s)
+
+    def _count(self, name: str, labels: tuple[str, ...], number: int = 1) -> None:
+        table = self._counts[name]
+        if labels not in table and len(table) >= _MOST_SERIES:
+            labels = (_OTHER,) * len(labels)
+        table[labels] += number
 
     def gauges(self, read: Callable[[], dict[str, float]]) -> None:
         """Add gauges that are read when the page is asked for: names without prefix, values."""
@@ -81,6 +94,32 @@ class Metrics:
         def families() -> Iterator[Metric]:
             for name, value in read().items():
                 yield GaugeMetricFamily(f"refdesk_{name}", name.replace("_", " "), value=value)
+
+        self.registry.register(_Read(families))
+
+    def counters(self, read: Callable[[], dict[str, float]]) -> None:
+        """Add counters that are read when the page is asked for: names without prefix, values."""
+
+        def families() -> Iterator[Metric]:
+            for name, value in read().items():
+                yield CounterMetricFamily(f"refdesk_{name}", name.replace("_", " "), value=value)
+
+        self.registry.register(_Read(families))
+
+    def stalls(self, read: Callable[[], Mapping[str, Stalls]]) -> None:
+        """Add what held the event loop up, read when the page is asked for."""
+
+        def families() -> Iterator[Metric]:
+            about = "Times the event loop was held up for 50 ms or more, by what ran."
+            counter = CounterMetricFamily("refdesk_loop_stalls", about, labels=("where",))
+            about = "The longest of them, in seconds."
+            longest = GaugeMetricFamily(
+                "refdesk_loop_stall_longest_seconds", about, labels=("where",)
+            )
+            for where, stalls in read().items():
+                counter.add_metric((where,), stalls.number)
+                longest.add_metric((where,), stalls.longest_s)
+            yield from (counter, longest)
 
         self.registry.register(_Read(families))
 

@@ -18,7 +18,7 @@ from refdesk.errors import WireError
 from refdesk.gateway.app import WIRES, Gateway
 from refdesk.gateway.client import Client, HeaderList, Receive, Scope, Send
 from refdesk.gateway.gate import Gate, Right
-from refdesk.gateway.headers import refusal_headers
+from refdesk.gateway.headers import check_size, refusal_headers
 from refdesk.gateway.paging import read_page
 from refdesk.gateway.targets import Target
 from refdesk.ids import new_request_id
@@ -96,13 +96,18 @@ class Root:
                 await send({"type": "websocket.close", "code": 1000})
             return
         method, headers = scope["method"], scope["headers"]
+        mount = self.find("GET" if method == "HEAD" else method, scope["path"])
+        try:
+            check_size(scope)
+        except WireError as exc:
+            await (mount.refuse if mount else _refuse)(scope, receive, send, exc)
+            return
         origin = self.gate.allows_origin(headers)
         if origin is not None:
             send = _shared_with(origin, send)
             if method == "OPTIONS":
                 await _answer(scope, send, 204, _TEXT, b"", _preflight(headers))
                 return
-        mount = self.find("GET" if method == "HEAD" else method, scope["path"])
         try:
             if mount is None:
                 self.gate.admit(headers, Right.PAGE)
@@ -262,11 +267,8 @@ async def _refuse(scope: Scope, receive: Receive, send: Send, fault: WireError) 
     ]
     if isinstance(fault, NotServed):
         headers.append((b"allow", fault.allowed.encode()))
-    client = Client(receive, send)
-    if scope["method"] == "GET":
-        await client.answer(fault.status, headers, body)
-    else:
-        await client.refuse(fault.status, headers, b"" if scope["method"] == "HEAD" else body)
+    shown = b"" if scope["method"] == "HEAD" else body
+    await Client(receive, send).answer(fault.status, headers, shown)
 
 
 _CORS_HEADERS: Final = (

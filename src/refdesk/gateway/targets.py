@@ -23,7 +23,9 @@ _VARIANT: Final = re.compile(r"\[[^\[\]]*\]$")
 _PATTERN: Final = re.compile(r"[*?\[]")
 """What makes an alias a pattern of `fnmatch`."""
 
-_REMEMBERED_NAMES: Final = 4096
+MAX_NAME_CHARS: Final = 256
+"""Characters of a model's name as clients send it; a longer one is refused (400)."""
+_REMEMBERED_NAMES: Final = 512
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -83,13 +85,26 @@ class Targets:
     _known: dict[str, Target | None] = field(default_factory=dict)
 
     def find(self, name: str) -> Target:
-        """Return the target of a model name, or raise WireError (404) that says what to do."""
+        """
+        Return the target of a model name.
+
+        Raises:
+            WireError: No model has the name (404), or it is too long for one (400).
+        """
         try:
             target = self._known[name]
         except KeyError:
+            if len(name) > MAX_NAME_CHARS:
+                raise WireError(
+                    f"the model's name has {len(name)} characters; send one of up to "
+                    f"{MAX_NAME_CHARS}",
+                    param="model",
+                ) from None
             target = self._find(name) or self._find(_VARIANT.sub("", name)) or self._default
-            if len(self._known) < _REMEMBERED_NAMES:
-                self._known[name] = target
+            if len(self._known) >= _REMEMBERED_NAMES:
+                # Names that a client makes up must not keep out those that are in use.
+                self._known.clear()
+            self._known[name] = target
         if target is None:
             known = ", ".join(list(self.by_name)[:20]) or "none"
             raise WireError(

@@ -69,11 +69,13 @@ _STEP4: Final = re.compile(
 _STEP4_ION: Final = re.compile(r"^(.+?)(s|t)(ion)$")
 
 
-@lru_cache(maxsize=65_536)
 def stem(word: str) -> str:
     """Return the stem of a word in small letters; what is no English word stays as it is."""
-    if not _ENGLISH.match(word):
-        return word
+    return _stem(word) if _ENGLISH.match(word) else word
+
+
+@lru_cache(maxsize=65_536)
+def _stem(word: str) -> str:
     first_y = word[0] == "y"
     word = _plural(("Y" + word[1:]) if first_y else word)
     word = _past(word)

@@ -218,4 +218,4 @@ async def _refuse(scope: Scope, receive: Receive, send: Send, fault: WireError) 
         (b"content-type", b"application/json"),
         *refusal_headers(fault.status, fault.retry_after_s),
     ]
-    await Client(receive, send).refuse(fault.status, headers, data)
+    await Client(receive, send).answer(fault.status, headers, data)

@@ -1,6 +1,8 @@
 """
 Structured logs on stderr: one JSON object a line, or plain lines on a terminal.
 
+In a server a line never waits for whoever reads it; see `refdesk.telemetry.streams`.
+
 No prompt, no query and no key is ever handed to a logger; what looks like a key is masked all the
 same, since an exception's text may come from anywhere.
 """

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, field, replace
+from hashlib import blake2b
 from typing import Final
 
 from refdesk.errors import EngineError
@@ -24,11 +25,17 @@ class Question:
     pages: int = 1
 
     def key(self, engine: str, edition: int) -> Hashable:
-        """Return what is equal for questions that have the same answer."""
+        """
+        Return what is equal for questions that have the same answer.
+
+        It is small whatever the client asked, since it is kept as long as the answer.
+        """
         query = replace(self.query, text=self.query.text.casefold(), sites=(), blocked_sites=())
         allowed = self.domains.allowed
-        only = None if allowed is None else frozenset(allowed)
-        return (engine, edition, self.pages, query, only, frozenset(self.domains.blocked))
+        only = None if allowed is None else sorted(set(map(repr, allowed)))
+        blocked = sorted(set(map(repr, self.domains.blocked)))
+        asked = (engine, edition, self.pages, query, only, blocked)
+        return blake2b(repr(asked).encode(errors="surrogatepass"), digest_size=16).digest()
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -14,6 +14,8 @@ _TOKEN: Final = re.compile(
     r"|(?P<number>\d+(?:[.,]\d+)*)(?![^\W\d_\u3400-\u9fff])"
     r"|(?P<word>(?:(?![\u3400-\u9fff])\w)+(?:['’](?:s|t|d|re|ve|ll)\b)?(?:-(?=\w))?)"
 )
+_LONGEST_WORD: Final = 64
+"""Characters of a word whose singular is looked for; a longer one is no noun."""
 _CAMEL: Final = re.compile(r"[A-Z]+(?=[A-Z][a-z])|[A-Z]?[a-z]+|[A-Z]+|\d+|[^\W\d_a-zA-Z]+")
 _IRREGULAR: Final = {
     "people": "person",
@@ -102,9 +104,13 @@ def identifier_words(name: str) -> tuple[str, ...]:
     return tuple(words)
 
 
-@lru_cache(maxsize=4096)
 def plain(word: str) -> str:
     """Return a word in lower case, and in the singular where it is a plural."""
+    return _plain(word) if len(word) <= _LONGEST_WORD else word.lower()
+
+
+@lru_cache(maxsize=4096)
+def _plain(word: str) -> str:
     word = word.lower().replace("’", "'").rstrip("-").removesuffix("'s")
     if word in _IRREGULAR or len(word) < 4 or not word.isascii():
         return _IRREGULAR.get(word, word)
