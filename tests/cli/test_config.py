@@ -55,7 +55,12 @@ def test_show(tmp_path: Path) -> None:
         "workers": 1,
         "hosts": [],
         "origins": [],
-        "limits": {"connections": 8192, "connections_per_address": None},
+        "limits": {
+            "body_bytes": 33_554_432,
+            "upload_bytes": 268_435_456,
+            "connections": 8192,
+            "connections_per_address": None,
+        },
     }
 
 

@@ -12,8 +12,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from desk import PATHS, QUESTION, WIRES, Desk, answers, asks, whole
-from refdesk.gateway import client
+from desk import PATHS, QUESTION, WIRES, Desk, OpenDesk, answers, asks, whole
 from refdesk.gateway.app import WIRES as WIRE_OF
 from refdesk.gateway.exchange import (
     Answer,
@@ -142,20 +141,18 @@ class TestRefused:
 
     @pytest.mark.parametrize("wire", WIRES)
     @pytest.mark.parametrize("framing", ["length", "chunked"])
-    async def test_too_large(
-        self, desk: Desk, wire: str, framing: str, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
+    async def test_too_large(self, opened: OpenDesk, wire: str, framing: str) -> None:
         """A8: one byte over the limit is 413, with and without a length; the connection closes."""
-        monkeypatch.setattr(client, "MAX_BODY_BYTES", 1000)
         body = b"x" * 1001
-        framed = (
-            desk.http("POST", "/v1" + PATHS[wire], body)
-            if framing == "length"
-            else desk.http("POST", "/v1" + PATHS[wire], b"", "transfer-encoding: chunked")
-            + b"3e9\r\n%b\r\n0\r\n\r\n" % body
-        )
-        # Without this the connection would be closed at our wish, not the server's.
-        answer = await desk.raw(framed.replace(b"connection: close\r\n", b""))
+        async with opened(server={"limits": {"body_bytes": 1000}}) as desk:
+            framed = (
+                desk.http("POST", "/v1" + PATHS[wire], body)
+                if framing == "length"
+                else desk.http("POST", "/v1" + PATHS[wire], b"", "transfer-encoding: chunked")
+                + b"3e9\r\n%b\r\n0\r\n\r\n" % body
+            )
+            # Without this the connection would be closed at our wish, not the server's.
+            answer = await desk.raw(framed.replace(b"connection: close\r\n", b""))
 
         head, _, told = answer.partition(b"\r\n\r\n")
         assert head.startswith(b"HTTP/1.1 413 ")

@@ -57,4 +57,5 @@ def test_every_bound_is_in_the_limits(tables: ModuleType) -> None:
     page = (ROOT / "docs/reference/limits.md").read_text(encoding="utf-8")
     assert tables.filled(page) == page
     assert "| `gateway.search.max_query_chars` | `400` |" in page
-    assert "32 MiB | `gateway/client.py`" in page
+    assert "| `server.limits.body_bytes` | `33554432` |" in page
+    assert "60 s | `gateway/client.py`" in page

@@ -20,6 +20,7 @@ from refdesk.api.rights import check_may_change
 from refdesk.api.routes import PREFIX, Route, find
 from refdesk.api.uploads import header_of
 from refdesk.config.faults import schema_faults
+from refdesk.config.schema import LimitsSection
 from refdesk.config.secrets import is_secret_name
 from refdesk.errors import (
     ConfigError,
@@ -83,6 +84,11 @@ class ApiHost(Protocol):
 
     async def knowledge(self) -> Knowledge:
         """Return the knowledge service, opened when it is first needed."""
+        ...
+
+    @property
+    def limits(self) -> LimitsSection:
+        """Bounds on what clients send."""
         ...
 
     def reserve(self, key_id: str | None, searches: int = 1) -> Reservation:
@@ -156,7 +162,8 @@ class Call:
 
     async def body(self) -> bytes:
         """Return the body; WireError if it is too large, too slow, or encoded."""
-        return await self.client.read_body(self.scope["headers"])
+        limit = self.host.limits.body_bytes
+        return await self.client.read_body(self.scope["headers"], max_bytes=limit)
 
     def end_when_left(self) -> None:
         """End the work when the client leaves; the body must have been read."""

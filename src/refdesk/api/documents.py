@@ -15,7 +15,7 @@ from refdesk.api.call import Call, read
 from refdesk.api.problem import read_json
 from refdesk.api.rights import readable
 from refdesk.api.routes import Answer, Parameter, Route
-from refdesk.api.uploads import MAX_UPLOAD_BYTES, UPLOAD_TIMEOUT_S, Form, read_upload
+from refdesk.api.uploads import UPLOAD_TIMEOUT_S, Form, read_upload
 from refdesk.errors import UnknownName, WireError
 from refdesk.kb.showing import added_json, document_json, passage_json
 from refdesk.store.passages import Document
@@ -60,7 +60,7 @@ async def add_documents(call: Call, name: str) -> Answer:
     knowledge, _ = await readable(call, name)
     kind = call.header(b"content-type")
     body = await call.client.read_body(
-        call.scope["headers"], max_bytes=MAX_UPLOAD_BYTES, timeout_s=UPLOAD_TIMEOUT_S
+        call.scope["headers"], max_bytes=call.host.limits.upload_bytes, timeout_s=UPLOAD_TIMEOUT_S
     )
     if kind.partition(";")[0].strip().lower() == "application/json" and not _names_a_file(call):
         given = read(schemas.Pages, body, {"urls": ["https://example.com/"]})

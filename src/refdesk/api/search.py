@@ -18,6 +18,7 @@ import structlog
 
 from refdesk.api.bodies import Asked, read_search
 from refdesk.api.codex import max_chars, read_alpha, write_alpha
+from refdesk.config.schema import LimitsSection
 from refdesk.errors import (
     NoSuchReference,
     NotYours,
@@ -85,6 +86,11 @@ class Host(Protocol):
 
     def engines(self) -> Mapping[str, bool]:
         """Return the names of the web engines, and whether each is enabled."""
+        ...
+
+    @property
+    def limits(self) -> LimitsSection:
+        """Bounds on what clients send."""
         ...
 
     def reserve(self, key_id: str | None, searches: int = 1) -> Reservation:
@@ -212,7 +218,9 @@ class _Call:
         """
 
         async def answer() -> None:
-            body = await self._client.read_body(self._scope["headers"])
+            body = await self._client.read_body(
+                self._scope["headers"], max_bytes=self._api.host.limits.body_bytes
+            )
             self._entry.client_request_id = self._client.request_id
             self._entry.incognito = self._client.incognito
             asked = read(body)

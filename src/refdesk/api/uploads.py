@@ -17,8 +17,6 @@ from python_multipart.multipart import MultipartParser, parse_options_header
 
 from refdesk.errors import WireError
 
-MAX_UPLOAD_BYTES: Final = 256 * 1024 * 1024
-"""Of one request; larger documents are added with `refdesk kb add`, which reads from the disk."""
 UPLOAD_TIMEOUT_S: Final = 300.0
 """For the whole body of an upload; a slower one is answered with 408."""
 _MAX_PARTS: Final = 1000

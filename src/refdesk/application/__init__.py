@@ -18,6 +18,7 @@ import structlog
 from refdesk.api.search import SearchApi
 from refdesk.application.records import GatewayRecords, log_requests
 from refdesk.config import Config
+from refdesk.config.schema import LimitsSection
 from refdesk.db.lazy import DatabaseSearches
 from refdesk.errors import StoreError, WireError
 from refdesk.fetch import Fetcher
@@ -191,7 +192,7 @@ class Application:
                 reserve=quota.reserve,
             ),
             log=log,
-            settings=Settings(head_after_s=config.gateway.search.head_after_ms / 1000),
+            settings=_settings(config),
         )
         rates = RequestRates()
         mcp = McpFace(host, references, log)
@@ -270,7 +271,7 @@ class Application:
         gateway = self.gateway
         gateway.targets = targets
         gateway.refusals.clear()
-        gateway.settings = Settings(head_after_s=config.gateway.search.head_after_ms / 1000)
+        gateway.settings = _settings(config)
         self.root.gate = Gate(self.keys, access(config), self.root.gate.rates)
         self.config = config
 
@@ -360,6 +361,13 @@ def _count(store: Store, prices: _Prices, attempt: Attempt, key_id: str | None) 
     store.writer.offer(LedgerEntry(engine=attempt.engine, usage=usage, key_id=key_id))
 
 
+def _settings(config: Config) -> Settings:
+    return Settings(
+        head_after_s=config.gateway.search.head_after_ms / 1000,
+        max_body_bytes=config.server.limits.body_bytes,
+    )
+
+
 def _uses(config: Config) -> SearchUses:
     return SearchUses.read(config.uses.model_dump())
 
@@ -400,6 +408,10 @@ class _Host:
 
     async def knowledge(self) -> Knowledge:
         return await self._application().kb.knowledge()
+
+    @property
+    def limits(self) -> LimitsSection:
+        return self._application().config.server.limits
 
     def reserve(self, key_id: str | None, searches: int = 1) -> Reservation:
         return self._application().quota.reserve(key_id, searches)

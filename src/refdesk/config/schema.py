@@ -53,7 +53,19 @@ STORE_URL = "sqlite:///${data_dir}/refdesk.db"
 
 
 class LimitsSection(Section):
-    """Bounds on what clients may take of one process of the server."""
+    """Bounds on what clients may send to, and take of, one process of the server."""
+
+    body_bytes: Positive = Field(
+        default=32 * 1024 * 1024,
+        description="The largest body of a request; a larger one is answered with 413.",
+    )
+    upload_bytes: Positive = Field(
+        default=256 * 1024 * 1024,
+        description=(
+            "The largest upload to a collection; a larger one is answered with 413.  `refdesk kb "
+            "add` reads larger files from the disk."
+        ),
+    )
 
     connections: Positive = Field(
         default=8192,

@@ -69,6 +69,8 @@ class Settings:
     """What the configuration says to the gateway itself."""
 
     head_after_s: float = 8.0
+    max_body_bytes: int = 32 * 1024 * 1024
+    """The largest body of a request."""
     longest_answer_s: float = 3600.0
     """No model writes on one answer for longer; an upstream that does is cut off."""
 
@@ -251,7 +253,8 @@ class _Request:
             headers: HeaderList = self.scope["headers"]
             if self.gateway.closing:
                 raise WireError("this server is shutting down; try again", status=503)
-            body = await client.read_body(headers)
+            limit = self.gateway.settings.max_body_bytes
+            body = await client.read_body(headers, max_bytes=limit)
             entry.client_request_id = client.request_id
             entry.incognito = client.incognito
             document = Document.read(body)

@@ -16,8 +16,6 @@ Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
 Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
 HeaderList = list[tuple[bytes, bytes]]
 
-MAX_BODY_BYTES: Final = 32 * 1024 * 1024
-"""What Anthropic takes at most; larger bodies are 413."""
 BODY_TIMEOUT_S: Final = 60.0
 """For the whole body, once its head is in."""
 PING_EVERY_S: Final = 5.0
@@ -90,7 +88,7 @@ class Client:
         self,
         headers: HeaderList,
         *,
-        max_bytes: int | None = None,
+        max_bytes: int,
         timeout_s: float | None = None,
     ) -> bytes:
         """
@@ -98,10 +96,9 @@ class Client:
 
         Args:
             headers: Of the request.
-            max_bytes: Instead of `MAX_BODY_BYTES`.
+            max_bytes: A larger body is refused (413).
             timeout_s: Instead of `BODY_TIMEOUT_S`.
         """
-        max_bytes = MAX_BODY_BYTES if max_bytes is None else max_bytes
         timeout_s = BODY_TIMEOUT_S if timeout_s is None else timeout_s
         declared: int | None = None
         for name, value in headers:

@@ -10,6 +10,7 @@ same, since an exception's text may come from anywhere.
 from __future__ import annotations
 
 import logging
+import os
 import re
 import sys
 from collections.abc import MutableMapping
@@ -57,6 +58,9 @@ def set_up(*, level: str = "INFO", json: bool | None = None) -> None:
     root = logging.getLogger()
     root.handlers[:] = [handler]
     root.setLevel(level)
+    # Libraries' warnings become lines of the log, too; what native code writes by itself does not.
+    logging.captureWarnings(True)
+    os.environ.setdefault("LANCE_LOG", "error")
     # The server's own lines on every connection say nothing that ours do not.
     logging.getLogger("uvicorn.access").disabled = True
     logging.getLogger("httpx2").setLevel(logging.WARNING)
