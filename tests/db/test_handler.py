@@ -321,6 +321,59 @@ async def test_the_row_limit_of_the_configuration(make: Make) -> None:
     assert any("of 25" in notice for notice in result.notices)
 
 
+async def test_the_row_limit_of_the_configuration_is_named(make: Make) -> None:
+    """Where a higher limit would give no more, the notice names what does, and asks for none."""
+    bound = await make(limits={"rows": 5}).db("all products", database="shop", limit=1000)
+    (notice,) = bound.notices
+    assert "databases.shop.limits.rows" in notice
+    assert "higher limit" not in notice
+    free = await make(limits={"rows": 5}).db("all products", database="shop", limit=4)
+    assert "ask for a higher limit" in free.notices[0]
+
+
+@pytest.fixture
+def archive(tmp_path: Path) -> str:
+    """The URL of a database with more rows than one search gives, and one very long text."""
+    path = tmp_path / "archive.db"
+    connection = sqlite3.connect(path)
+    connection.execute("CREATE TABLE ticks (id INTEGER PRIMARY KEY, price REAL)")
+    connection.executemany("INSERT INTO ticks (price) VALUES (?)", [(n,) for n in range(1500)])
+    connection.execute("CREATE TABLE papers (id INTEGER PRIMARY KEY, title TEXT, body TEXT)")
+    rows = [("Short", "x"), ("Long", "x" * 20_000_000)]
+    connection.executemany("INSERT INTO papers (title, body) VALUES (?, ?)", rows)
+    connection.commit()
+    connection.close()
+    return f"sqlite:///{path}"
+
+
+@pytest.mark.parametrize("limit", [1000, 5000])
+async def test_the_most_rows_of_a_search_are_told(make: Make, archive: str, limit: int) -> None:
+    """At a thousand rows no higher limit helps; the notice says so, and what does."""
+    result = await make(more={"archive": archive}).db("all ticks", database="archive", limit=limit)
+    assert len(result.items) == 1000
+    assert result.notices == (
+        (
+            "rows 1 to 1000 of 1500 are given; 1000 rows are the most that one search gives; "
+            "ask for less at once, with a condition, or for a count or a sum"
+        ),
+    )
+
+
+async def test_a_value_that_is_too_large_is_told(make: Make, archive: str) -> None:
+    """A text of 20 MB ends the search with the limit and the remedy, which works."""
+    searcher = make(more={"archive": archive})
+    for question in ("all papers", "papers with the title 'Long'"):
+        result = await searcher.db(question, database="archive")
+        assert result.error is not None
+        assert "more than 16 MB" in result.error
+        assert "ask for the columns that are needed, by name" in result.error
+        assert "TOOBIG" not in result.error
+    assert _values(await searcher.db("titles of papers", database="archive"), "title") == [
+        "Short",
+        "Long",
+    ]
+
+
 async def test_a_database_that_is_not_there(make: Make, tmp_path: Path) -> None:
     """It is an error that names the database and the key, and no file is made."""
     searcher = make(more={"gone": f"sqlite:///{tmp_path / 'gone.db'}"})

@@ -75,6 +75,10 @@ class Connector(ABC):
         """Whether an error says that the time ran out, or that the statement was stopped."""
         return False
 
+    def too_large(self, error: BaseException) -> str | None:
+        """Return the most that one value may hold, where an error says that one holds more."""
+        return None
+
     def engine(self) -> Engine:
         """
         Return an engine to read the schema with; dispose of it afterwards.

@@ -21,6 +21,9 @@ from refdesk.errors import ConfigError
 _STEPS: Final = 1000
 """SQLite's virtual machine looks at the clock after so many of its instructions."""
 
+_SQLITE_VALUE_MB: Final = 16
+"""How large one value, and one row, may be."""
+
 _DUCKDB_MEMORY: Final = "1GB"
 
 _SQLITE_FUNCTIONS: Final = (
@@ -66,6 +69,10 @@ class Sqlite(Connector):
     def late(self, error: BaseException) -> bool:
         return isinstance(error, sqlite3.OperationalError) and "interrupted" in str(error)
 
+    def too_large(self, error: BaseException) -> str | None:
+        big = getattr(error, "sqlite_errorname", "") == "SQLITE_TOOBIG"
+        return f"{_SQLITE_VALUE_MB} MB" if big else None
+
     def engine(self) -> Engine:
         return create_engine("sqlite://", creator=self._open, poolclass=NullPool)
 
@@ -79,7 +86,7 @@ class Sqlite(Connector):
             isolation_level=None,
         )
         connection.setlimit(sqlite3.SQLITE_LIMIT_ATTACHED, 0)
-        connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, 16 * 1024 * 1024)
+        connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, _SQLITE_VALUE_MB * 1024 * 1024)
         connection.text_factory = _text
         return connection
 

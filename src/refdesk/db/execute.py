@@ -215,6 +215,11 @@ class Runner:
         )
 
     def _failed(self, error: Exception) -> ExecutionFailed:
+        if (most := self._connector.too_large(error)) is not None:
+            return ExecutionFailed(
+                f"the database {self.name!r} holds a value or a row of more than {most} there, "
+                "which is the most that is read; ask for the columns that are needed, by name"
+            )
         code = getattr(error, "sqlstate", None) or getattr(error, "sqlite_errorname", None)
         kind = f"{type(error).__name__}, {code}" if code else type(error).__name__
         _log.warning("the database %s did not run a query: %s", self.name, kind)

@@ -34,6 +34,8 @@ from refdesk.types import SearchRequest, SearchResult, SearchType
 from refdesk.uses import BUILTIN, Uses
 
 _LIMIT: Final = 20
+_MOST: Final = 1000
+"""How many rows a request over HTTP or a command may ask for."""
 
 
 class Traced(Protocol):
@@ -254,8 +256,7 @@ class DatabaseHandler:
             total = await _count(statement, scope, tables)
             of = f"of {total}" if total is not None else "of more"
             notices.append(
-                f"rows {first} to {first + limit - 1} {of} are given; "
-                "ask for a higher limit, or for less at once"
+                f"rows {first} to {first + limit - 1} {of} are given; {_remedy(limit, database)}"
             )
         if rows.cut and not more:
             notices.append(_cut_notice(rows.cut, database))
@@ -335,6 +336,22 @@ async def _count(statement: Statement, scope: Scope, tables: set[str]) -> int | 
         return None  # what was found is good without it
     value = rows.rows[0]["total"] if rows.rows else None
     return value if isinstance(value, int) else None
+
+
+def _remedy(limit: int, database: Database) -> str:
+    """Return how to come to the rows that a limit left out."""
+    bound = database.runner.bounds.rows
+    if limit < min(bound, _MOST):
+        return "ask for a higher limit, or for less at once"
+    if limit == bound < _MOST:
+        return (
+            f"{bound} is databases.{database.name}.limits.rows; "
+            "ask for less at once, or for a count or a sum, or raise it"
+        )
+    return (
+        f"{limit} rows are the most that one search gives; "
+        "ask for less at once, with a condition, or for a count or a sum"
+    )
 
 
 def _cut_notice(cut: str, database: Database) -> str:
