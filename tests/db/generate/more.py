@@ -1,4 +1,4 @@
-"""Five small databases, to be asked about; see more_questions.yaml."""
+"""Small databases, to be asked about; see more_questions.yaml."""
 
 from __future__ import annotations
 
@@ -9,9 +9,11 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from db.generate.shop import NOW
+from db.generate.shop import NOW, holds
 from refdesk.db.dsl.compile import compile as compile_query
+from refdesk.db.dsl.parse import parse
 from refdesk.db.dsl.types import Query
+from refdesk.db.dsl.write import to_document
 from refdesk.db.generate import Generated, generate
 from refdesk.db.model_files import load_models
 from refdesk.db.permission import Permission
@@ -66,9 +68,10 @@ class Database:
             for model in self.models
         }
 
-    def ask(self, question: str) -> Generated:
-        """What is made of a question."""
-        return generate(question, self.models, now=NOW, samples=self.samples, limit=1000)
+    def ask(self, question: str, models: ModelSet | None = None) -> Generated:
+        """What is made of a question, to all models or to some."""
+        asked = self.models if models is None else models
+        return generate(question, asked, now=NOW, samples=self.samples, limit=1000)
 
     def rows(self, query: str | Query) -> list[tuple[Any, ...]]:
         """The rows of SQL, or of a query as it is compiled."""
@@ -81,9 +84,20 @@ class Database:
             return [tuple(row) for row in connection.execute(statement)]
 
 
+def check(name: str, question: str, sql: str, *, ordered: bool = False) -> Generated:
+    """Assert that the rows of a question's answer are those of the SQL."""
+    database = databases()[name]
+    made = database.ask(question)
+    assert made.query is not None, made.refused
+    assert parse(to_document(made.query)) == made.query
+    found, wanted = database.rows(made.query), database.rows(sql)
+    assert holds(found, wanted, ordered=ordered), (to_document(made.query), found)
+    return made
+
+
 @cache
 def databases() -> dict[str, Database]:
     """Return all, by name."""
     labels = {"library": _LABELS}
-    names = ("firm", "library", "clinic", "films", "yard")
+    names = ("firm", "library", "clinic", "films", "yard", "market", "school", "store")
     return {name: Database(name, labels.get(name, {})) for name in names}

@@ -62,8 +62,9 @@ FIRM = [
      ("SELECT d.name FROM employees e JOIN departments d ON d.id = e.department_id"
      " WHERE e.is_remote GROUP BY d.id HAVING count(*) > 1")),
     ("How many hours were worked on each project by engineers?",
-     ("SELECT p.title, sum(a.hours) FROM assignments a JOIN projects p ON p.id = a.project_id"
-     " JOIN employees e ON e.id = a.employee_id WHERE e.job_title = 'engineer' GROUP BY p.id")),
+     ("SELECT p.title, total(a.hours) FROM projects p LEFT JOIN assignments a"
+     " ON p.id = a.project_id AND a.employee_id IN"
+     " (SELECT id FROM employees WHERE job_title = 'engineer') GROUP BY p.id")),
     ("What are the most common job titles?",
      "SELECT job_title, count(*) FROM employees GROUP BY 1 ORDER BY 2 DESC"),
     ("employees without a department", "SELECT id FROM employees WHERE department_id IS NULL"),

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from refdesk.db.generate.identifiers import Names
@@ -105,11 +107,22 @@ def test_two_ways_are_none():
 
 
 def test_rows_that_joins_repeat():
-    """An author comes once for each paper; grouped by paper, each of both comes once."""
+    """An author comes once for each paper; grouped by paper, once where no pair is named twice."""
     _, ways = _ways(AUTHOR, WRITES, PAPER)
     joins = Joins(subject=AUTHOR, ways=ways)
     joins.connect(PAPER)
     assert joins.repeats(AUTHOR)
     assert joins.repeats(PAPER)
-    assert not joins.repeats(AUTHOR, (PAPER,))
+    assert joins.repeats(AUTHOR, (PAPER,))  # nothing keeps a pair from standing there twice
     assert not joins.repeats(WRITES)
+
+
+def test_a_primary_key_of_pairs_keeps_them_apart():
+    """A table between two models that names each pair once repeats no row within a group."""
+    pairs = replace(WRITES, columns=tuple(replace(c, primary=True) for c in WRITES.columns))
+    _, ways = _ways(AUTHOR, pairs, PAPER)
+    joins = Joins(subject=AUTHOR, ways=ways)
+    joins.connect(PAPER)
+    assert joins.repeats(AUTHOR)
+    assert not joins.repeats(AUTHOR, (PAPER,))
+    assert not joins.repeats(PAPER, (AUTHOR,))

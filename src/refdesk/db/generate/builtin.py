@@ -20,6 +20,7 @@ from refdesk.db.generate.filters import read_filters
 from refdesk.db.generate.groups import read_asked
 from refdesk.db.generate.items import Item, Items, items_of
 from refdesk.db.generate.joins import Joins, NoWay
+from refdesk.db.generate.kept import keep_groups
 from refdesk.db.generate.leftover import listed, not_understood, weigh
 from refdesk.db.generate.mean_counts import read_mean_count
 from refdesk.db.generate.plan import Plan
@@ -74,7 +75,7 @@ def generate(
     if timezone is not None:
         now = now.astimezone(timezone)
     text = asked_plainly(" ".join(question.split()))
-    if refusal := refusal_of(text):
+    if refusal := refusal_of(text, models):
         return Generated(refused=refusal)
     known = vocabulary(models, samples or {})
     items = items_of(text, known.words, now)
@@ -115,17 +116,19 @@ def _made(plan: Plan, text: str, question: str, limit: int) -> Generated:
     serious, light = weigh(plan, left)
     if serious:
         return Generated(refused=not_understood(text, serious, models))
-    first = next(iter(items), None)
-    asks_who = first is not None and first.text.lower() in {"who", "谁"}
-    if asks_who and plan.aggregates and not plan.keys:
-        return Generated(refused=f"{text!r} asks who, and only a figure was understood")
-    if asks_who and light:
+    if plan.asks_who and plan.aggregates and not (plan.keys and (plan.orders or plan.havings)):
+        return Generated(
+            refused=f"{text!r} asks who, and only a figure was understood; say whose rows are meant"
+        )
+    if plan.asks_who and light:
         return Generated(refused=not_understood(text, light, models))  # who did what
     if plan.havings and not plan.keys:
         return Generated(refused=f"{text!r} limits groups, and nothing says what is grouped by")
+    wheres = keep_groups(plan, wheres)
     if twice := count_once(plan):
         return Generated(refused=f"{text!r} would count rows of {twice!r} more than once; {REMEDY}")
     notices = list(plan.notices)
+    notices += _referring(plan)
     _round(plan, question)
     if light:
         notices.append(f"not understood, and passed over: {listed(light)}")
@@ -144,6 +147,19 @@ def _made(plan: Plan, text: str, question: str, limit: int) -> Generated:
         notices=tuple(dict.fromkeys(notices)),
         understood=tuple(item.text.strip() for item in items if item.used),
     )
+
+
+def _referring(plan: Plan) -> list[str]:
+    """Tell which words were taken for a column that refers to rows that nothing is known of."""
+    found = []
+    for item in plan.items:
+        place = plan.place(item)
+        if item.used and place is not None and plan.refers(item):
+            found.append(
+                f"{item.text!r} was taken for {place[1].name!r} of {place[0].id!r}; "
+                "the rows that it refers to are not among the tables that may be asked about"
+            )
+    return found
 
 
 def _round(plan: Plan, question: str) -> None:
@@ -173,15 +189,16 @@ def _mentioned(items: Items) -> list[Model]:
 
 def _belongs(plan: Plan, item: Item) -> bool:
     """Whether a model's name says no more than that there are such rows, which a join sees to."""
-    if plan.named(item) or any(each.model in plan.joins for each in item.models):
-        return True
     model = plan.model(item)
     before, link = plan.items.before(item), plan.items.before(item, skip=False)
-    if model is None or (before is not None and before.concept == "not"):
-        return False
-    if link is not None and (link.concept == "and" or link.text.lower() in {"their", "its"}):
+    more = link is not None and (link.concept == "and" or link.text.lower() in {"their", "its"})
+    if plan.named(item) or (model is not None and model in plan.joins and not more):
+        plan.needed.update([model.id] if model is not None else [])
+        return True
+    if model is None or more or (before is not None and before.concept == "not"):
         return False  # one more thing that is asked for
     if link is not None and (link.columns or link.models) and not link.values:
         return False  # "enrolled students" is one name, and "states border" a deed
     plan.join(model)
+    plan.needed.add(model.id)
     return True

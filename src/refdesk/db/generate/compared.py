@@ -1,4 +1,4 @@
-"""Rules for comparisons without a plain value: with a column, an average, or nothing at all."""
+"""Rules for comparisons without a plain value: with a column, an average, a day of the week."""
 
 from __future__ import annotations
 
@@ -18,8 +18,7 @@ from refdesk.db.dsl.types import Op
 from refdesk.db.generate.groups import DATES, time_place
 from refdesk.db.generate.items import Item
 from refdesk.db.generate.plan import Place, Plan
-from refdesk.db.generate.subject import is_amount, is_number_of
-from refdesk.db.schema import Model
+from refdesk.db.generate.subject import is_amount
 
 _OPS: Final[dict[str, Op]] = {"above": ">", "below": "<"}
 _DAYS: Final = {
@@ -124,82 +123,3 @@ def read_weekdays(plan: Plan) -> None:
 
 def _name(item: Item) -> str:
     return item.text.lower().strip().removesuffix("s")
-
-
-def read_without(plan: Plan) -> None:
-    """ "Customers without orders", "authors who are not part of any organization"."""
-    for item in plan.items:
-        if item.used or item.concept != "not":
-            continue
-        target = plan.items.after(item)
-        passed = []
-        while target is not None and not (target.models or target.columns or target.values):
-            if not (target.unknown or target.concept == "stop") or target.text[:1].isupper():
-                return
-            passed.append(target)
-            target = plan.items.after(target)
-        kinds = []
-        while target is not None and target.values and not target.models:
-            kinds.append(target)
-            target = plan.items.after(target)
-        model = plan.model(target)
-        place = plan.place(target)
-        done = place is not None and place[0].id != plan.subject.id and place[1].kind in DATES
-        if model is None and place is not None and done:
-            model = place[0]  # "never been ordered": there is no order
-        if target is None or model is None or model.id == plan.subject.id or target.values:
-            continue
-        if place is not None and place[0].id == plan.subject.id and is_number_of(place[1]):
-            continue  # "flights without stops": the flight says how many
-        found = _kind_conditions(model, kinds)
-        if found is None:
-            continue
-        following = plan.items.after(target)
-        if following is not None and (following.values or following.date or following.amount):
-            continue  # "without orders from Germany" is about some of them
-        if model in plan.joins or not _excluded(plan, item, model, found):
-            continue
-        item.used = target.used = True
-        plan.joins.barred.add(model.id)
-        plan.joins.mentions = tuple(each for each in plan.joins.mentions if each.id != model.id)
-
-
-def _kind_conditions(model: Model, kinds: list[Item]) -> tuple[Comparison, ...] | None:
-    """Return the conditions of "no active coupons", where each word is a value of that model."""
-    found = []
-    for item in kinds:
-        value = next((each for each in item.values if each.model.id == model.id), None)
-        if value is None:
-            return None
-        item.used = True
-        found.append(
-            Comparison(
-                left=Field(name=value.column.name), op="=", right=Constant(value=value.value)
-            )
-        )
-    return tuple(found)
-
-
-def _excluded(plan: Plan, item: Item, model: Model, kinds: tuple[Comparison, ...]) -> bool:
-    way = plan.joins.way(model)
-    if not way or way[0].source.id != plan.subject.id:
-        return False
-    step = way[0]
-    column = plan.subject.column(step.relation.column)
-    if column is None or any(each.many for each in way[1:]):
-        return False
-    mine = Field(name=column.name, source=f"${plan.subject.id}")
-    if kinds and (not step.many or len(way) > 1):
-        return False
-    if not step.many:
-        condition = Comparison(left=mine, op="is", right=Constant(value="null"))
-    else:
-        theirs = Field(name=step.relation.foreign)
-        others = Query(
-            source=Source(name=f"${step.target.id}"),
-            select=(Selected(value=theirs),),
-            wheres=(Comparison(left=theirs, op="is", right=Constant(value="not null")), *kinds),
-        )
-        condition = Comparison(left=mine, op="not in", right=SubQuery(query=others))
-    plan.wheres.append((condition, item))
-    return True

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Final
 
 from refdesk.db.generate.items import Item
@@ -9,6 +10,8 @@ from refdesk.db.generate.plan import Place, Plan
 
 _FILLERS: Final = frozenset({"the", "letter", "letters", "word", "words", "phrase", "text", "a"})
 _WITH: Final = frozenset({"with", "having", "has", "have", "whose", "where", "includes", "and"})
+_WORD: Final = re.compile(r"\s*([^\s,;:?!，。；：？！、\u3400-\u9fff]+|[\u3400-\u9fff])")
+"""One word as it is written, with its signs; Chinese comes by the character."""
 
 
 def read_contained(plan: Plan) -> None:
@@ -16,8 +19,8 @@ def read_contained(plan: Plan) -> None:
     for item in plan.items:
         if item.used or item.concept not in {"contains", "starts", "ends"}:
             continue
-        words, end = _run(plan, item)
-        if not words:
+        text, end = _run(plan, item)
+        if not text:
             continue
         before = plan.items.before(item)
         place = plan.place(before)
@@ -34,7 +37,7 @@ def read_contained(plan: Plan) -> None:
         if before is None or place is None or place[1].kind != "text":
             continue
         last = place
-        _match(plan, item, place, " ".join(words))
+        _match(plan, item, place, text)
         before.used = True
     for item in plan.items:  # "with bluetooth in the description"
         place = plan.place(item)
@@ -57,23 +60,38 @@ def read_contained(plan: Plan) -> None:
         _match(plan, item, place, word.quoted or word.text)
 
 
-def _run(plan: Plan, item: Item) -> tuple[list[str], Item]:
-    """Return what is contained: what is quoted, else the unknown words that follow."""
-    following = plan.items.after(item)
-    while following is not None and following.text.lower() in _FILLERS:
-        following.used, following = True, plan.items.after(following)
-    if following is None:
-        return [], item
-    if following.quoted is not None:
+def _run(plan: Plan, item: Item) -> tuple[str, Item]:
+    """Return what is contained: what is quoted, else the unknown words that follow, as written."""
+    last = item
+    while (filler := plan.items.after(last)) is not None and filler.text.lower() in _FILLERS:
+        filler.used, last = True, filler
+    following = plan.items.after(last)
+    if following is not None and following.quoted is not None:
         following.used = True
-        return [following.quoted], following
-    words, end = [], item
-    while following is not None and not following.used and following.unknown:
-        words.append(following.text)
-        following.used = True
-        end = following
-        following = plan.items.after(following, skip=False)
-    return words, end
+        return following.quoted, following
+    begin = stop = last.stop
+    while (word := _WORD.match(plan.items.text, stop)) is not None:
+        inside = [each for each in plan.items if word.start(1) <= each.begin < word.end(1)]
+        if not all(_is_text(plan, each) for each in inside) or (begin < stop and not inside):
+            break
+        begin = word.start(1) if begin == stop else begin
+        stop = max(word.end(1), *(each.stop for each in inside), 0)
+        for each in inside:
+            each.used, last = True, each
+        if not all(each.unknown for each in inside):
+            break
+    return plan.items.text[begin:stop].rstrip("."), last
+
+
+def _is_text(plan: Plan, item: Item) -> bool:
+    """Whether a word may be looked for as it is: it is no word of the question's own."""
+    if item.used or item.models or item.columns or item.concept:
+        return False
+    number = item.amount is not None
+    if item.top or (item.amount is not None and item.amount.op is not None):
+        return False
+    noun = plan.items.after(item, skip=False)
+    return not (number and noun is not None and (noun.models or noun.columns))  # "5 products"
 
 
 def _match(plan: Plan, item: Item, place: Place, text: str) -> None:
@@ -81,8 +99,7 @@ def _match(plan: Plan, item: Item, place: Place, text: str) -> None:
     negative = before is not None and before.concept == "not"
     if negative and before is not None:
         before.used = True
-    # The wildcards of LIKE mean themselves in what a person writes.
-    pattern = text.replace("%", "").replace("_", " ") if "%" in text else text
+    pattern = re.sub(r"([\\%_])", r"\\\1", text)  # what a person writes means itself
     if item.concept == "starts":
         pattern = f"{pattern}%"
     elif item.concept == "ends":

@@ -79,6 +79,8 @@ def _date_place(plan: Plan, item: Item) -> tuple[Place | None, Item | None]:
     while near is not None and near.concept == "stop" and not near.models:
         near = plan.items.before(near)
     beside_model = plan.model(near)
+    if beside_model is not None and beside_model.id in {each.id for each in plan.entities}:
+        beside_model = None  # "visits per doctor in 2025": the visits were then
     if beside_model is not None and beside_model.id != plan.subject.id:
         column = date_column(beside_model)
         if column is not None and date_column(plan.subject) is not None:

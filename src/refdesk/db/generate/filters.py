@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from refdesk.db.dsl import Comparison, Constant, Group
 from refdesk.db.generate.amounts import read_amounts
-from refdesk.db.generate.compared import read_weekdays, read_without
+from refdesk.db.generate.compared import read_weekdays
 from refdesk.db.generate.contained import read_contained
 from refdesk.db.generate.dated import read_times
 from refdesk.db.generate.groups import better_column
-from refdesk.db.generate.plan import Plan
+from refdesk.db.generate.items import Item
+from refdesk.db.generate.plan import Place, Plan
 from refdesk.db.generate.spans import read_lasting
 from refdesk.db.generate.subject import is_amount, is_flag, is_number_of
 from refdesk.db.generate.values import read_quoted, read_values
+from refdesk.db.generate.without import meets_many, read_without, said_before
 
 
 def read_filters(plan: Plan) -> None:
@@ -36,10 +38,22 @@ def _truths(plan: Plan) -> None:
             continue
         negation = plan.negated(item)
         if negation is not None:
+            if meets_many(plan, place[0]) and not said_before(plan, item, place[0]):
+                continue  # "customers with no active coupons": with some that are not, or none
             negation.used = True
         opposite = any(each.opposite for each in item.columns if each.column == place[1])
-        holds = (negation is None) != opposite
-        plan.compare(item, place, "=", holds if place[1].kind == "boolean" else int(holds))
+        _told(plan, item, place, (negation is None) != opposite)
+
+
+def _told(plan: Plan, item: Item, place: Place, holds: bool) -> None:
+    """Add the condition that a flag holds or not; what is not said to be so is not so."""
+    value = holds if place[1].kind == "boolean" else int(holds)
+    if holds:
+        plan.compare(item, place, "=", value)
+        return
+    condition = Comparison(left=plan.field(*place), op="=", right=Constant(value=value))
+    plan.wheres.append((plan.or_none(condition, place), item))
+    item.used = True
 
 
 def _missing(plan: Plan) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from refdesk.db.dsl import Call, Constant, Field
+from refdesk.db.dsl import Call, Comparison, Constant, Field
 from refdesk.db.generate.items import Item
 from refdesk.db.generate.plan import Place, Plan
 from refdesk.db.generate.subject import date_column, name_column
@@ -22,6 +22,8 @@ _PERIODS: Final[dict[str, tuple[str, ...]]] = {
     "dayofweek": ("DAYOFWEEK",),
     "hourly": ("HOUR",),
 }
+_FIGURES: Final = frozenset({"count", "sum", "avg", "max", "min"})
+_OWNING: Final = frozenset({"their", "its", "其"})
 _ASKING: Final = frozenset({"which", "who", "list", "show", "return", "give", "find"})
 
 
@@ -222,6 +224,9 @@ def group_entity(plan: Plan, entity: Item) -> bool:
         grouped = plan.group_by(model, None)
     elif place is not None:
         grouped = plan.group_by(*place)
+        if place[1].nullable:  # no city is not the city with the most customers
+            there = Comparison(left=plan.field(*place), op="is", right=Constant(value="not null"))
+            plan.wheres.append((there, entity))
     else:
         return False
     entity.used = entity.used or grouped
@@ -241,7 +246,27 @@ def read_asked(plan: Plan) -> None:
         return
     first = next((each for each in plan.items if not each.small and each.concept != "stop"), None)
     asked = next(iter(plan.items), None)
-    if first is None or asked is None or asked.text.lower() not in _ASKING or first.concept:
+    if first is None or asked is None or first.concept or first.values:
         return
-    if first.models and plan.model(first) is not None and not first.values:
+    named, place = plan.model(first), plan.place(first)
+    if named is None and place is not None and place[1] in plan.naming(place[0]):
+        named = place[0]  # "customer names with …"
+    if named is not None and _has_figure(plan, first):
+        first.used = plan.group_by(named, None)
+    elif asked.text.lower() in _ASKING and first.models and named is not None:
         group_entity(plan, first)
+
+
+def _limits(item: Item) -> bool:
+    """Whether an item was made a condition of: a value, a time, an amount."""
+    return item.used and bool(item.values or item.date or item.amount)
+
+
+def _has_figure(plan: Plan, first: Item) -> bool:
+    """Whether a figure is tied to what is named first: "customers with their number of orders"."""
+    link, tied = plan.items.after(first, skip=False), False
+    while link is not None and (link.small or link.concept == "not" or _limits(link)):
+        tied = tied or link.concept in {"and", "with"} or link.text.lower() in _OWNING
+        link = plan.items.after(link, skip=False)
+    figure = plan.items.after(link) if link is not None and link.models else link  # 付款数量
+    return tied and figure is not None and figure.concept in _FIGURES

@@ -17,6 +17,10 @@ _ANY_WEEK: Final = re.compile(
     r"\b(?:an?|every|each|any) (?:mon|tues|wednes|thurs|fri|satur|sun)day$"
 )
 """A day of the week in any week, which is no date."""
+_HOW_MUCH: Final = frozenset({"多少", "多少钱"})
+_ALTOGETHER: Final = frozenset({"一共", "总共", "共"})
+"""What may stand before a count as well: 一共有多少."""
+_FIGURES: Final = frozenset({"sum", "avg", "max", "min", "most", "least", "count"})
 _STOPS: Final = frozenset(",;:.?!，。；：？！、(")
 _SMALL: Final = frozenset({"stop", "of", "with", "and"})
 """What may stand between two words that belong together."""
@@ -87,6 +91,11 @@ class Items:
             at -= 1
         return self.row[at] if at >= 0 else None
 
+    def joined(self, first: Item, second: Item) -> bool:
+        """Whether nothing stands between two items, so that they are one name: "order amount"."""
+        between = self.text[first.stop : second.begin]
+        return between == " " or (not between and not first.text.isascii())
+
     def between(self, first: Item, second: Item) -> list[Item]:
         """Return what stands between two items."""
         a, b = sorted((self.row.index(first), self.row.index(second)))
@@ -112,6 +121,9 @@ def items_of(text: str, words: SchemaWords, now: datetime) -> Items:
                 at += 1
             continue
         end, meanings = _longest(text, tokens, at, words, spans)
+        parts = [each for each in tokens[at:] if each.begin == token.begin]
+        if end < at + len(parts) and not any(_of_schema(words, each) for each in parts):
+            end, meanings = at + len(parts), ()  # one name, though A_1 begins with a word
         last = tokens[end - 1]
         items.row.append(
             Item(
@@ -123,7 +135,32 @@ def items_of(text: str, words: SchemaWords, now: datetime) -> Items:
             )
         )
         at = end
+    _drop_ending(items)
     return items
+
+
+def _drop_ending(items: Items) -> None:
+    """Take off …是多少, which asks for the figure or the column before it and counts nothing."""
+    while items.row and items.row[-1].text in {"呢", "吗", "啊", "了"}:
+        items.row.pop()
+    asked = items.row[-1] if items.row and items.row[-1].text in _HOW_MUCH else None
+    said = items.before(asked) if asked is not None else None
+    link = items.before(asked, skip=False) if asked is not None else None
+    if said is None or link is None:
+        return
+    column = bool(said.columns) and not said.models
+    figure = said.concept in _FIGURES
+    if said.text in _ALTOGETHER:
+        before = items.before(said)  # 金额一共是多少, but 订单一共有多少 is a count
+        figure = before is not None and bool(before.columns) and not before.models
+    elif link.text not in {"是", "为", "等于"}:
+        column = column and any(each.concept in _FIGURES for each in items.row[:-1])
+    if figure or column:
+        del items.row[items.row.index(said) + 1 :]
+
+
+def _of_schema(words: SchemaWords, part: Token) -> bool:
+    return any(not isinstance(each, str) for each in words[(part.text,)])
 
 
 def _longest(

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections import deque
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from typing import Final
 
@@ -66,44 +65,48 @@ class Joins:
             added += way
         return tuple(added)
 
+    def rooted(self, root: Model) -> list[Step]:
+        """Return the steps turned to lead away from a model, those nearest to it first."""
+        found: list[Step] = []
+        reached, left = {root.id}, list(self.steps.values())
+        while left:
+            near = [each for each in left if {each.source.id, each.target.id} & reached]
+            if not near:
+                break
+            found += [each if each.source.id in reached else _turned(each) for each in near]
+            reached |= {each.target.id for each in found}
+            left = [each for each in left if each not in near]
+        return found
+
+    def leading(self, root: Model, goal: str) -> list[Step]:
+        """Return the steps that lead from a model to another by its id, of those joined."""
+        steps = {each.target.id: each for each in self.rooted(root)}
+        found: list[Step] = []
+        while (step := steps.get(goal)) is not None:
+            found.insert(0, step)
+            goal = step.source.id
+        return found
+
     def repeats(self, model: Model, apart: Sequence[Model] = ()) -> bool:
         """
         Whether a row of a model may come several times in what is joined.
 
         Rows of the models in ``apart`` are told apart, as groups are: that a row meets several of
-        them repeats nothing.
+        them repeats nothing.  A table between the two must not name a pair twice, as its primary
+        key tells.
         """
-        edges: dict[str, list[tuple[str, bool]]] = {}
-        for step in self.steps.values():
-            edges.setdefault(step.source.id, []).append((step.target.id, step.many))
-            edges.setdefault(step.target.id, []).append((step.source.id, _back_is_many(step)))
-        seen, queue = {model.id}, deque([model.id])
-        while queue:
-            for target, many in edges.get(queue.popleft(), ()):
-                if target in seen:
-                    continue
-                seen.add(target)
-                if many and not self._leads(edges, target, seen, {each.id for each in apart}):
-                    return True
-                queue.append(target)
-        return False
-
-    def _leads(
-        self,
-        edges: Mapping[str, list[tuple[str, bool]]],
-        start: str,
-        seen: set[str],
-        goals: set[str],
-    ) -> bool:
-        """Whether something to be told apart lies behind a join."""
-        queue, passed = [start], set(seen)
-        while queue:
-            at = queue.pop()
-            if at in goals:
+        goals = {each.id for each in apart}
+        steps = self.rooted(model)
+        for step in steps:
+            if not step.many or step.target.id in goals:
+                continue
+            ties = [each for each in steps if each.source.id == step.target.id]
+            if not any(
+                each.target.id in goals
+                and set(step.target.primary_key) == {step.relation.foreign, each.relation.column}
+                for each in ties
+            ):
                 return True
-            following = [target for target, _ in edges.get(at, ()) if target not in passed]
-            passed.update(following)
-            queue += following
         return False
 
     def way(self, model: Model) -> tuple[Step, ...] | None:
@@ -129,6 +132,11 @@ class Joins:
         if len(best) != 1 or self._guessed(best[0], named):
             return None
         return best[0]
+
+    def kin(self, owner: Model, model: Model) -> bool:
+        """Whether all that leads from one model to another is that both belong to a third."""
+        ways = self._shortest(owner, model)
+        return bool(ways) and all(_through_owner(way) for way in ways)
 
     def _guessed(self, way: tuple[Step, ...], named: set[str]) -> bool:
         """Whether names alone lead through something that the question does not speak of."""
@@ -160,9 +168,12 @@ def _through_owner(way: tuple[Step, ...]) -> bool:
     return any(not a.many and b.many for a, b in pairwise(way))
 
 
-def _back_is_many(step: Step) -> bool:
-    """Whether the way back meets several rows: unless it came from the one side of one to many."""
-    return not step.many and step.relation.column != _own_key(step)
+def _turned(step: Step) -> Step:
+    """Return a step the other way round; one row meets several, unless it came from its own key."""
+    here, there = step.relation.foreign, step.relation.column
+    many = not step.many and there != _own_key(step)
+    relation = replace(step.relation, model=step.source.id, column=here, foreign=there)
+    return replace(step, source=step.target, relation=relation, target=step.source, many=many)
 
 
 def _own_key(step: Step) -> str | None:

@@ -39,6 +39,9 @@ _AUXILIARIES: Final = frozenset(
     {"have", "has", "had", "having", "were", "was", "are", "is", "been", "be", "not", "who"}
     | {"that", "they", "get", "never", "don't", "haven't"}
 )
+_TABLES: Final = 8
+_COLUMNS: Final = 6
+"""How many are named where a question is refused."""
 _HARMLESS: Final = frozenset({"or", "and", "of", "by", "with", "stop", "desc", "asc", "distinct"})
 """Words that may be left over; any other concept that is means that the answer would be wrong."""
 
@@ -98,11 +101,27 @@ def _limits(plan: Plan, item: Item) -> bool:
 
 def not_understood(text: str, items: list[Item], models: ModelSet) -> str:
     words = [item for item in items if not item.small]
-    known = ", ".join(models.ids[:8]) or "none"
-    return (
-        f"not understood: {listed(words) or repr(text[:80])}; "
-        f"ask about what the models hold: {known}"
-    )
+    return f"not understood: {listed(words) or repr(text[:80])}; {askable(models)}"
+
+
+def askable(models: ModelSet) -> str:
+    """Return what may be asked about: tables and their columns, by label and name."""
+    held = [
+        f"{_called(each.id, each.label, each.synonyms)} "
+        f"({_first([_called(c.name, c.label, ()) for c in each.columns], _COLUMNS)})"
+        for each in models.models[:_TABLES]
+    ]
+    return f"ask about what the tables hold: {_first(held, _TABLES, len(models)) or 'none'}"
+
+
+def _called(name: str, label: str | None, synonyms: tuple[str, ...]) -> str:
+    said = label or next(iter(synonyms), None)
+    return name if said is None or said == name else f"{said} {name}"
+
+
+def _first(names: list[str], most: int, whole: int | None = None) -> str:
+    more = (len(names) if whole is None else whole) - most
+    return ", ".join(names[:most]) + (f" and {more} more" if more > 0 else "")
 
 
 def listed(items: list[Item]) -> str:

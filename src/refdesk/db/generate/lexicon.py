@@ -25,9 +25,9 @@ CONCEPTS: Final[dict[Concept, str]] = {
     "count": (
         "how many | number of | the number of | total number of | count of | count | total count of"
         " | amount of times | 多少个 | 多少位 | 多少名 | 多少本 | 多少次 | 多少条 | 多少张 | 多少件 | 多少家 | 多少笔 | 多少辆 | 多少种 | 多少款 | 多少台"
-        " | 多少 | 几个 | 几本 | 几次 | 几位 | 几名 | 几家 | 几条 | 次数 | 本数 | 个数 | 数量 | 数目 | 总数 | 人数"
+        " | 多少 | 几个 | 几本 | 几次 | 几位 | 几名 | 几家 | 几条 | 次数 | 本数 | 个数 | 数 | 数量 | 数目 | 总数 | 人数"
     ),
-    "sum": "sum of | sum | total | total amount of | combined | 总额 | 总和 | 合计 | 总计 | 总共 | 一共 | 总",
+    "sum": "sum of | sum | total | combined | 总额 | 总和 | 合计 | 总计 | 总共 | 一共 | 共 | 总",
     "avg": "average | mean | avg | average of | on average | 平均 | 平均值",
     "max": "maximum | max | 最大值 | 最高值",
     "min": "minimum | min | 最小值 | 最低值",
@@ -71,7 +71,7 @@ CONCEPTS: Final[dict[Concept, str]] = {
         " | 不是 | 不 | 没有 | 没 | 非 | 未 | 除了 | 不在 | 不属于"
     ),
     "or": "or | 或 | 或者 | 或是",
-    "and": "and | 和 | 与 | 以及 | 并且 | 且 | 及",
+    "and": "and | 和 | 与 | 以及 | 并且 | 且 | 及 | 及其",
     "distinct": "different | distinct | unique | 不同 | 不同的 | 不重复",
     "contains": (
         "contains | contain | containing | includes | include | including | like | with the word"
@@ -139,7 +139,7 @@ CONCEPTS: Final[dict[Concept, str]] = {
         " | compared | comparison | cumulative | running | popular | common | consecutive | both | only | exclusively | 只 | 仅"
         " | same | similar | increase | decrease"
         " | increased | decreased | rank | percentile | forecast | predict | retention | churn"
-        " | 中位数 | 增长 | 同比 | 环比 | 趋势 | 差异 | 比较 | 对比 | 受欢迎 | 预测 | 相同"
+        " | 多少钱 | 中位数 | 增长 | 同比 | 环比 | 趋势 | 差异 | 比较 | 对比 | 受欢迎 | 预测 | 相同"
     ),
     "stop": (
         "a | an | the | all | any | some | list | show | give | get | find | display | tell"
@@ -160,7 +160,7 @@ CONCEPTS: Final[dict[Concept, str]] = {
         " | in the year of | the year of | teach | teaches | used | visited | showing | shown"
         " | displaying | in meter | square kilometer | people per square kilometer"
         " | in people per square kilometer | inclusive | 请 | 给我 | 显示 | 列出 | 查询 | 查找 | 查看 | 找出"
-        " | 找到 | 有 | 哪些 | 哪个 | 哪 | 什么 | 所有 | 全部 | 了 | 吗 | 呢 | 我 | 我们 | 你 | 个 | 位 | 名 | 件 | 条 | 家"
+        " | 找到 | 有 | 哪些 | 哪个 | 哪 | 什么 | 谁 | 分别 | 他们 | 她们 | 它们 | 所有 | 全部 | 了 | 吗 | 呢 | 我 | 我们 | 你 | 个 | 位 | 名 | 件 | 条 | 家"
         " | 种 | 是什么 | 中 | 里 | 请问 | 一下 | 写 | 统计 | 哪位 | 哪本 | 还 | 已经 | 已 | 过 | 情况 | 信息 | 列表 | 本 | 次"
         " | 人 | 那些 | 这些 | 该 | 其 | 都 | 被 | 款 | 台 | 地 | 得 | 把 | 对 | 以 | 由 | 从 | 到 | 也 | 就"
     ),
@@ -264,7 +264,7 @@ TRANSLATIONS: Final[dict[str, str]] = {
     "电话": "phone", "状态": "status", "评分": "rating", "评级": "rating", "信用": "credit",
     "额度": "limit", "信用额度": "credit limit", "数量": "quantity", "件数": "quantity",
     "日期": "date", "时间": "time", "年龄": "age", "性别": "gender", "工资": "salary",
-    "薪水": "salary", "付款方式": "payment method", "支付方式": "payment method", "备注": "note",
+    "薪水": "salary", "付款": "payment", "支付": "payment", "付款方式": "payment method", "支付方式": "payment method", "备注": "note",
     "折扣": "discount", "重量": "weight", "人口": "population", "面积": "area", "年份": "year",
     "注册": "signed up", "下单": "ordered", "发布": "released", "创建": "created", "语言": "language",
     "已停产": "discontinued", "停产": "discontinued", "活跃": "active", "发票": "invoice",

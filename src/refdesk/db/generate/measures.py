@@ -7,7 +7,8 @@ from typing import Final
 from refdesk.db.generate.groups import DATES, NUMBERS
 from refdesk.db.generate.items import Item
 from refdesk.db.generate.plan import Aggregate, Place, Plan
-from refdesk.db.generate.subject import is_amount, money_column
+from refdesk.db.generate.subject import is_amount, is_id, money_column
+from refdesk.db.schema import Column
 
 FUNCTIONS: Final[dict[str, Aggregate]] = {"sum": "SUM", "avg": "AVG", "max": "MAX", "min": "MIN"}
 
@@ -23,6 +24,9 @@ def ahead(plan: Plan, item: Item) -> Item | None:
     following = plan.items.after(item)
     while following is not None:
         place = plan.place(following)
+        if _describes(plan, following):
+            following = plan.items.after(following)
+            continue
         if following.models or (place is not None and place[1].kind != "boolean"):
             return head_noun(plan, following)
         if not (following.values or following.concept in {"distinct", "not"} or place):
@@ -31,12 +35,21 @@ def ahead(plan: Plan, item: Item) -> Item | None:
     return None
 
 
+def _describes(plan: Plan, item: Item) -> bool:
+    """Whether a word is a value of what is named right after it, if a column as well: "paid"."""
+    noun = plan.items.after(item, skip=False)
+    named = {each.model.id for each in noun.models} if noun is not None else set()
+    return any(each.model.id in named for each in item.values)
+
+
 def head_noun(plan: Plan, item: Item) -> Item:
     """Return the last of several nouns that make one: "population density", "sales amount"."""
     following = plan.items.after(item, skip=False)
     if following is None or following.used or following.models or following.concept:
         return item
-    if plan.items.text[item.stop : following.begin] != " ":
+    if item.concept in FUNCTIONS:
+        return item  # "the highest total amount" is a figure
+    if not plan.items.joined(item, following):
         return item
     place, own = plan.place(following), plan.place(item)
     if place is None or not is_amount(place[1]):
@@ -65,6 +78,8 @@ def count_of(plan: Plan, item: Item) -> str | None:
         distinct.used = target.used = True
         return plan.aggregate("COUNT", place[0], plan.field(*place), distinct=True)
     before = plan.items.before(item)
+    if before is not None and before.concept == "sum" and not before.columns:
+        before = plan.items.before(before)  # 订单一共有多少
     if before is not None and (model := plan.model(before)) is not None and target is None:
         if item.columns and plan.place(item) and before.used:
             return None
@@ -82,7 +97,7 @@ def count_of(plan: Plan, item: Item) -> str | None:
         return None
     if place[1].kind in DATES:
         return plan.count(place[0])  # "how many engineers were hired": rows, not dates
-    if place[1].kind in NUMBERS and not place[1].primary:
+    if _adds(place[1]):
         if "total" not in item.text.lower() and not plan.keys:
             return None  # "how many beds": of each row, or of all
         target.used = True
@@ -98,9 +113,9 @@ def measure(plan: Plan, item: Item) -> str | None:
     else:
         target = ahead(plan, item)
         place = plan.place(target)
-        if target is None or place is None or place[1].kind not in NUMBERS:
+        if target is None or place is None or not _adds(place[1]):
             own = plan.place(item)
-            if own is None or own[1].kind not in NUMBERS:
+            if own is None or not _adds(own[1]):
                 return None
             target, place = item, own
         target.used = True
@@ -118,6 +133,7 @@ def read_aggregate(plan: Plan, item: Item) -> None:
     if item.columns and following is not None and following.amount is not None:
         return  # "with a total over 100" is a condition
     if following is not None and following.concept == "count":
+        item.used = concept == "sum" and following.used and not item.columns  # 一共有多少
         return  # "the average number of orders" is a figure of figures
     link = plan.items.before(item, skip=False)
     if concept == "sum" and link is not None and link.text.lower() == "in":
@@ -177,8 +193,13 @@ def _another(plan: Plan, target: Item, concept: str) -> None:
 
 
 def _sums(place: Place, concept: str) -> bool:
-    kinds = NUMBERS if concept in {"sum", "avg"} else NUMBERS | DATES
-    return place[1].kind in kinds and not place[1].primary
+    dated = concept in {"max", "min"} and place[1].kind in DATES
+    return _adds(place[1]) or dated
+
+
+def _adds(column: Column) -> bool:
+    """Whether a column holds numbers that say how much."""
+    return column.kind in NUMBERS and not column.primary and not is_id(column)
 
 
 def totalled(plan: Plan, item: Item, place: Place) -> str | None:

@@ -42,8 +42,10 @@ def read_by(plan: Plan, item: Item) -> None:
         before = plan.items.before(item)
         verb = plan.items.before(item, skip=False)
         # "Made by customers" says who made them; "by customer" says what to group by.
-        agent = (
-            bool(target.models) and verb is not None and (verb.unknown or verb.concept == "stop")
+        clause = plan.items.after(target, skip=False)
+        agent = bool(target.models) and (
+            (verb is not None and (verb.unknown or verb.concept == "stop"))
+            or (clause is not None and clause.text.lower() in {"who", "that", "whose"})
         )
         if not agent and (not later or target.concept is None) and group_on(plan, target):
             item.used = True
@@ -176,8 +178,6 @@ def read_order(plan: Plan, item: Item) -> None:
             entity = entity_before(plan, item)
             if entity is None or not group_entity(plan, entity):
                 return  # "ordered by number of bookings": of what, nothing says
-            for owner in plan.entities:
-                plan.only_with_any(owner)
         if value is not None:
             item.used = True
             down = _descending(plan, item)

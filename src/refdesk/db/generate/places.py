@@ -26,10 +26,11 @@ def place_of(
     if not item.columns:
         return None
     said = _compound_owner(item, items)
-    for owner in [*(said or ()), *owners_of(item, items)]:
+    owned = owners_of(item, items)
+    for owner in [*(said or ()), *owned]:
         if (found := best(item.meanings, owner)) and joins.distance(owner) is not None:
             return owner, found.column
-    owners = owners_of(item, items) if item.text.lower() in {"name", "names"} else []
+    owners = owned if item.text.lower() in {"name", "names"} else []
     if owners and len(name_columns(owners[0])) > 1:
         return None
     if said:
@@ -40,8 +41,8 @@ def place_of(
         fitting = [each for each in item.columns if each.model.id == model.id]
         own = model.id == joins.subject.id
         distance = joins.distance(model)
-        if distance is None:
-            continue
+        if distance is None or any(joins.kin(owner, model) for owner in owned):
+            continue  # "amount of payments", where orders have one: no payment has
         weight: float = max(each.weight for each in fitting)
         weight += 1.5 * any(
             says_more(items.before(item, skip=False), each.column) for each in fitting
@@ -62,8 +63,8 @@ def _compound_owner(item: Item, items: Items) -> list[Model]:
     before = items.before(item, skip=False)
     if before is None or not _is_model(before) or before.values:
         return []
-    direct = items.text[before.stop : item.begin] == " "
-    return [each.model for each in before.models] if direct and not item.models else []
+    direct = items.joined(before, item) and not item.models
+    return [each.model for each in before.models] if direct else []
 
 
 def _money(item: Item, owners: Sequence[Model], joins: Joins) -> tuple[Model, Column] | None:

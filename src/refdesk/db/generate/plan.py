@@ -3,10 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields, is_dataclass
 from typing import Literal
 
-from refdesk.db.dsl import Call, Comparison, Condition, Constant, Expression, Field, Group, Star
+from refdesk.db.dsl import (
+    Call,
+    Comparison,
+    Condition,
+    Constant,
+    Expression,
+    Field,
+    Group,
+    Star,
+    SubQuery,
+)
 from refdesk.db.dsl.types import Op, Scalar
 from refdesk.db.generate.items import Item, Items
 from refdesk.db.generate.joins import Joins
@@ -17,6 +27,16 @@ from refdesk.db.schema import Column, Model, ModelSet
 
 Aggregate = Literal["SUM", "AVG", "MAX", "MIN", "COUNT"]
 Place = tuple[Model, Column]
+
+
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """Groups that stay though nothing belongs to them."""
+
+    root: Model
+    """The model whose rows make the groups."""
+    on: dict[str, list[Condition]] = field(default_factory=dict)
+    """Conditions on what is joined to them, by the id of its model."""
 
 
 @dataclass(slots=True)
@@ -43,8 +63,12 @@ class Plan:
     orders: list[tuple[Expression, bool]] = field(default_factory=list)
     limit: int | None = None
     distinct: bool = False
-    outer: bool = False
-    """Whether rows stay that have nothing to be joined to."""
+    needed: set[str] = field(default_factory=set)
+    """The models without whose rows a row of the subject is not meant."""
+    kept: Kept | None = None
+    """Which groups stay though nothing belongs to them."""
+    apart: list[tuple[Expression, str]] = field(default_factory=list)
+    """What is read of each row once, before figures are taken; empty where no row is repeated."""
     every: bool = False
     """Whether a figure is wanted for each row of the subject."""
     parts: list[range] = field(default_factory=list)
@@ -58,6 +82,13 @@ class Plan:
     def place(self, item: Item | None) -> Place | None:
         """Return the column that an item names, if it does."""
         return None if item is None else place_of(item, self.items, self.joins, self.entities)
+
+    def refers(self, item: Item | None) -> bool:
+        """Whether an item names what a column refers to, and not what the column holds."""
+        place = self.place(item)
+        return item is not None and any(
+            each.refers and (each.model, each.column) == place for each in item.columns
+        )
 
     def model(self, item: Item | None) -> Model | None:
         """Return the model that an item names, if it can be reached."""
@@ -141,29 +172,27 @@ class Plan:
         spoken = place[0] in self.joins or place[0].id in {each.id for each in self.joins.mentions}
         return not spoken and any(step.many for step in self.joins.way(place[0]) or ())
 
-    def limited(self, model: Model) -> bool:
-        """Whether a condition is on a model's own columns."""
-        return any(
-            getattr(getattr(each, "left", None), "source", None) == f"${model.id}"
-            for condition, _ in self.wheres
-            for each in (condition.wheres if isinstance(condition, Group) else (condition,))
-        )
-
-    def only_with_any(self, model: Model) -> None:
-        """Tell that rows without anything to count are left out, though they have the fewest."""
-        self.notices.append(f"only rows of {model.id!r} that have any are counted")
-
     def compare(self, item: Item, place: Place, op: Op, right: Scalar) -> None:
         """Add a condition, and mark its item as used."""
         condition = Comparison(left=self.field(*place), op=op, right=Constant(value=right))
-        self.wheres.append((condition, item))
+        negative = op in {"<>", "not like"}
+        self.wheres.append((self.or_none(condition, place) if negative else condition, item))
         item.used = True
 
     def one_of(self, item: Item, place: Place, values: Sequence[Scalar], *, negative: bool) -> None:
         """Add a condition that a column has one of these values, or none of them."""
         right = tuple(Constant(value=value) for value in values)
         op: Literal["in", "not in"] = "not in" if negative else "in"
-        self.wheres.append((Comparison(left=self.field(*place), op=op, right=right), item))
+        condition = Comparison(left=self.field(*place), op=op, right=right)
+        self.wheres.append((self.or_none(condition, place) if negative else condition, item))
+
+    def or_none(self, negative: Comparison, place: Place) -> Condition:
+        """Return a negation that holds where there is no value as well: no tier is not gold."""
+        column = place[1]
+        if place[0].id == self.subject.id and (column.primary or not column.nullable):
+            return negative
+        none = Comparison(left=negative.left, op="is", right=Constant(value="null"), either=True)
+        return Group(wheres=(negative, none))
 
     def negated(self, item: Item) -> Item | None:
         """Return the "not" that stands before an item and has not been used."""
@@ -181,9 +210,27 @@ class Plan:
         at = self.items.row.index(item)
         return next((n for n, each in enumerate(self.parts, start=1) if at in each), 0)
 
+    @property
+    def asks_who(self) -> bool:
+        """Whether somebody is asked for, and no figure."""
+        first = next(iter(self.items), None)
+        asked = first is not None and first.text.lower() == "who"
+        return asked or any(each.text == "谁" for each in self.items)
+
     def named(self, item: Item) -> bool:
         """Whether an item names the subject."""
         return any(each.model.id == self.subject.id for each in item.models)
+
+
+def sources_of(node: object) -> set[str]:
+    """Return the models that a part of a query speaks of; a sub-query speaks for itself."""
+    if isinstance(node, Field):
+        return {node.source or ""}
+    if isinstance(node, tuple):
+        return {source for each in node for source in sources_of(each)}
+    if is_dataclass(node) and not isinstance(node, type | SubQuery):
+        return {source for each in fields(node) for source in sources_of(getattr(node, each.name))}
+    return set()
 
 
 def figure_of(plan: Plan, item: Item) -> str | None:

@@ -6,17 +6,15 @@ The conditions that were said of one side are that side's own, and the rest hold
 
 from __future__ import annotations
 
-from dataclasses import fields, is_dataclass
-
 from refdesk.db.dsl import (
     Binary,
     Call,
     Case,
-    Comparison,
     Condition,
     Constant,
     Expression,
     Field,
+    Group,
     Query,
     Selected,
     Source,
@@ -24,7 +22,7 @@ from refdesk.db.dsl import (
     SubQuery,
     When,
 )
-from refdesk.db.generate.plan import Plan
+from refdesk.db.generate.plan import Kept, Plan, sources_of
 from refdesk.db.generate.ratio_sides import Ratio, Side
 from refdesk.db.schema import Model
 
@@ -92,22 +90,13 @@ def _share_out(plan: Plan, ratio: Ratio) -> None:
 
 
 def _left(condition: Condition) -> Expression | None:
-    return condition.left if isinstance(condition, Comparison) else None
+    if isinstance(condition, Group):
+        return _left(condition.wheres[0])
+    return condition.left
 
 
 def _beyond(plan: Plan, model: Model, condition: Condition) -> bool:
-    return bool(_sources(condition) - {f"${model.id}"})
-
-
-def _sources(node: object) -> set[str]:
-    """Return the models that a part of a query speaks of; a sub-query speaks for itself."""
-    if isinstance(node, Field):
-        return {node.source or ""}
-    if isinstance(node, tuple):
-        return {source for each in node for source in _sources(each)}
-    if is_dataclass(node) and not isinstance(node, type | SubQuery):
-        return {source for each in fields(node) for source in _sources(getattr(node, each.name))}
-    return set()
+    return bool(sources_of(condition) - {f"${model.id}"})
 
 
 def _figure(plan: Plan, side: Side) -> Expression | None:
@@ -232,6 +221,6 @@ def _of_two_in_groups(plan: Plan, ratio: Ratio) -> str | None:
         Call(name="COUNT", args=(plan.field(model, key),), distinct=True)
         for model, key in ((above, top), (below, bottom))
     ]
-    plan.outer = True
+    plan.kept = Kept(owner)
     _add(plan, ratio, *counts)
     return None

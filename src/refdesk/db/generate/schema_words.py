@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from typing import Final
 
@@ -117,6 +117,8 @@ class ColumnName:
     model: Model
     column: Column
     weight: int
+    refers: bool = False
+    """Whether they name the rows that it refers to, of a table that is not in sight."""
     opposite: bool = False
     """Whether they say that what the column tells is not so: "closed" for ``is_open``."""
 
@@ -178,6 +180,8 @@ class SchemaWords:
         own = set(self._names.table(model.table)) | set(identifier_words(model.id))
         named = [(column, self._names.column(model.id, column.name)) for column in model.columns]
         prefix = _shared([words for _, words in named])
+        tied = {step.relation.column for step in self._ways.of(model)}
+        tied |= {key.name for key in (self._ways.key(model),) if key is not None}
         dates = [each for each in model.columns if each.kind in {"date", "datetime"}]
         if len(dates) == 1:
             for said in (("date",), (*_table_head(self._names.table(model.table)), "date")):
@@ -191,6 +195,9 @@ class SchemaWords:
             phrases = list(_column_phrases(column, words, prefix, own))
             for said, weight in phrases:
                 self._add(said, ColumnName(model=model, column=column, weight=weight))
+            if len(words) > 1 and words[-1] == "id" and column.name not in tied:
+                said = _spelled(words[:-1])
+                self._add(said, ColumnName(model=model, column=column, weight=3, refers=True))
             table = self._names.table(model.table)
             for name in {_spelled(table[model_prefix:] or table), _table_head(table)}:
                 for said, weight in phrases:
@@ -325,7 +332,7 @@ def _table_head(words: Phrase) -> Phrase:
 
 
 def _weaker(meaning: ColumnName) -> ColumnName:
-    return ColumnName(model=meaning.model, column=meaning.column, weight=1)
+    return replace(meaning, weight=1)
 
 
 def _spelled(words: Phrase) -> Phrase:

@@ -52,10 +52,6 @@ def read_having(plan: Plan, item: Item) -> None:
         )
     )
     item.used = target.used = True
-    if amount.op in {"<", "<="} and owner is not None:
-        plan.outer = owner.id == plan.subject.id  # fewer than two may be none
-        if not plan.outer or plan.limited(model):
-            plan.only_with_any(owner)
 
 
 def _names_of(plan: Plan, item: Item) -> bool:

@@ -119,7 +119,12 @@ def is_flag(column: Column) -> bool:
 
 def is_amount(column: Column) -> bool:
     """Whether a column holds numbers that can be added up or compared."""
-    return column.kind in {"integer", "number"} and not is_flag(column)
+    return column.kind in {"integer", "number"} and not is_flag(column) and not is_id(column)
+
+
+def is_id(column: Column) -> bool:
+    """Whether a column tells rows apart, and its numbers count nothing."""
+    return column.name.lower() == "id" or identifier_words(column.name)[-1:] == ("id",)
 
 
 def is_number_of(column: Column) -> bool:

@@ -10,7 +10,7 @@ from refdesk.db.generate.groups import DATES, NUMBERS, entity_before, group_enti
 from refdesk.db.generate.items import Item
 from refdesk.db.generate.measures import FUNCTIONS, head_noun, measure
 from refdesk.db.generate.plan import Place, Plan
-from refdesk.db.generate.subject import date_column, is_amount, money_column
+from refdesk.db.generate.subject import date_column, is_amount, money_column, name_column
 from refdesk.db.generate.tokens import identifier_words, plain
 from refdesk.db.schema import Model
 
@@ -63,8 +63,8 @@ def read_superlative(plan: Plan, item: Item) -> None:
         place = plan.place(target)
         if target is None or target.used or place is None:
             continue
-        if place[1].kind not in NUMBERS:
-            continue  # no day is the longest
+        if place[1].kind not in NUMBERS or plan.refers(target):
+            continue  # no day is the longest, and no supplier
         target.used = True
         first = plan.items.after(target, skip=False)
         if first is not None and first.text.lower() == "first":
@@ -133,9 +133,6 @@ def _counted(
 def _most_of(plan: Plan, item: Item, model: Model, *, descending: bool) -> None:
     """Rank groups by how many rows of a model they have."""
     _ordered(plan, item, Field(name=plan.count(model)), descending)
-    if not descending:
-        for each in plan.entities:
-            plan.only_with_any(each)
 
 
 def _of_its_kind(plan: Plan, item: Item, following: Item, descending: bool) -> bool:
@@ -195,7 +192,9 @@ def _extreme(plan: Plan, item: Item, target: Item, place: Place, *, descending: 
     entity = entity_before(plan, item) or _asked_value(plan, item)
     while after is not None and after.values and not after.models and item.text.isascii():
         after = plan.items.after(after, skip=False)  # "the highest rated English film"
-    named = after is not None and bool(after.models or after.values)
+    named = (after is not None and bool(after.models or after.values)) or (
+        plan.asks_who and name_column(place[0]) is not None
+    )
     if plan.keys and entity is not None and not entity.used:
         target.used = False
         return  # "which course has the highest score in each department": one of each

@@ -5,11 +5,19 @@ from __future__ import annotations
 from itertools import pairwise
 from typing import Final
 
+from refdesk.db.dsl import Comparison, Constant, Field
 from refdesk.db.generate.items import Item
-from refdesk.db.generate.plan import Plan
+from refdesk.db.generate.plan import Place, Plan
 from refdesk.db.generate.schema_words import Value
 from refdesk.db.generate.subject import name_column
 from refdesk.db.generate.tokens import identifier_words
+from refdesk.db.generate.without import (
+    deeds_between,
+    exclude,
+    is_deed,
+    meets_many,
+    said_before,
+)
 
 
 def read_values(plan: Plan) -> None:
@@ -22,10 +30,12 @@ def read_values(plan: Plan) -> None:
         value = _chosen(plan, item)
         if value is None or _is_verb(plan, item, value):
             continue
-        negation = plan.negated(item)
+        negation = plan.negated(item) or _not_done(plan, item, value)
         for each in (negation, *_said_column(plan, item, value)):
             if each is not None:
                 each.used = True
+                if negation is not None and _of_some(plan, each, negation):
+                    plan.needed.add(value.model.id)
         where = (value.model.id, value.column.name, plan.part(item))
         key = (*where, negation is not None)
         if negation is None and key not in found and (*where, True) in found:
@@ -43,13 +53,53 @@ def read_values(plan: Plan) -> None:
         )
         if either and not negative:
             continue  # in both at once: no one row is
-        if len(values) == 1:
+        if negative and meets_many(plan, place[0]) and not said_before(plan, pairs[0][0], place[0]):
+            _none_of(plan, [item for item, _ in pairs], place, values)
+        elif len(values) == 1:
             plan.compare(pairs[0][0], place, "<>" if negative else "=", values[0])
         else:
             plan.one_of(pairs[0][0], place, values, negative=negative)
             for first, second in pairwise(pairs):
                 for between in plan.items.between(first[0], second[0]):
                     between.used = between.used or between.concept in {"or", "and"}
+
+
+def _of_some(plan: Plan, item: Item, negation: Item) -> bool:
+    """Whether "of customers not in Berlin" wants some; "whose teacher is not" may have none."""
+    link = plan.items.before(item, skip=False)
+    whose = link is not None and link.text.lower() == "whose"
+    return bool(item.models) and not whose and plan.items.precedes(item, negation)
+
+
+def _not_done(plan: Plan, item: Item, value: Value) -> Item | None:
+    """Return the "not" before a verb and a value: "customers who have not bought Nike products"."""
+    if not meets_many(plan, value.model):
+        return None
+    before = plan.items.before(item)
+    while before is not None and not before.used and is_deed(before):
+        before = plan.items.before(before)
+    found = before is not None and before.concept == "not" and not before.used
+    return before if found else None
+
+
+def _none_of(plan: Plan, items: list[Item], place: Place, values: list[str]) -> None:
+    """Exclude the rows of the subject that have such rows; without a verb, leave the "not" over."""
+    negation = next(
+        each for each in reversed(plan.items.row)
+        if each.concept == "not" and plan.items.precedes(each, items[0])
+    )  # fmt: skip
+    deeds = deeds_between(plan, negation, items[0])
+    kinds = Comparison(
+        left=Field(name=place[1].name, source=f"${place[0].id}"),
+        op="in",
+        right=tuple(Constant(value=each) for each in values),
+    )
+    done = bool(deeds) and exclude(plan, items[0], place[0], (kinds,))
+    for each in (negation, *items, *(each for each in deeds if not each.unknown)):
+        each.used = done
+    for first, second in pairwise(items):
+        for each in plan.items.between(first, second):
+            each.used = each.used or (done and each.concept in {"or", "and"})
 
 
 _WAYS: Final = frozenset({"from", "to", "origin", "destination"})
@@ -121,7 +171,10 @@ def _is_verb(plan: Plan, item: Item, value: Value) -> bool:
 def _said_column(plan: Plan, item: Item, value: Value) -> list[Item]:
     """Return the words beside a value that say its column: "the city of Paris"."""
     said = []
-    for beside in (plan.items.before(item), plan.items.after(item)):
+    before = plan.items.before(item)
+    if before is not None and before.concept == "not":
+        before = plan.items.before(before)  # "whose city is not Berlin"
+    for beside in (before, plan.items.after(item)):
         if beside is not None and beside.concept == "named" and plan.items.precedes(beside, item):
             said.append(beside)
             beside = plan.items.before(beside)

@@ -5,8 +5,10 @@ from __future__ import annotations
 import re
 from typing import Final
 
+from refdesk.db.generate.leftover import askable
 from refdesk.db.generate.lexicon import CHANGES
 from refdesk.db.generate.numerals import read_number
+from refdesk.db.schema import ModelSet
 
 MAX_QUESTION_CHARS: Final = 500
 """Characters of a question that the rules read; a longer one is refused."""
@@ -47,9 +49,10 @@ def asked_plainly(text: str) -> str:
     return text
 
 
-def refusal_of(text: str) -> str | None:
+def refusal_of(text: str, models: ModelSet) -> str | None:
+    """Return why a text is no question for tables, and what would be; None where it is one."""
     if not text:
-        return "the question is empty; ask what the tables hold"
+        return f"the question is empty; {askable(models)}"
     if len(text) > MAX_QUESTION_CHARS:
         return (
             f"the question has {len(text)} characters; "
@@ -58,11 +61,12 @@ def refusal_of(text: str) -> str | None:
     if change := _CHANGES.search(text):
         return (
             f"{change[0].strip(' .;,:!?')!r} asks for a change; "
-            "a search only reads, so ask what there is"
+            f"a search only reads, so ask what there is; {askable(models)}"
         )
     if opinion := _OPINION.search(text):
         return (
-            f"{opinion[0].strip()!r} asks for more than tables hold; ask for rows, counts or sums"
+            f"{opinion[0].strip()!r} asks for more than tables hold; "
+            f"ask for rows, counts or sums; {askable(models)}"
         )
     return None
 
