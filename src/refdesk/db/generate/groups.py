@@ -7,7 +7,7 @@ from typing import Final
 from refdesk.db.dsl import Call, Comparison, Constant, Field
 from refdesk.db.generate.items import Item
 from refdesk.db.generate.plan import Place, Plan
-from refdesk.db.generate.subject import date_column, name_column
+from refdesk.db.generate.subject import date_column
 from refdesk.db.generate.tokens import identifier_words
 from refdesk.db.schema import Model
 
@@ -172,7 +172,7 @@ def group_on(plan: Plan, target: Item) -> bool:
     """Group by what a word names; return whether that can be."""
     model, place = plan.model(target), plan.place(target)
     if model is not None and model.id != plan.subject.id:
-        if not _group_by_model(plan, model):
+        if not plan.group_by(model, None):
             return False
     elif model is not None and model.id == plan.subject.id and not better_column(target):
         plan.every = True  # "the price of each product": every row is one already
@@ -188,18 +188,6 @@ def better_column(target: Item) -> bool:
     """Whether a word names a column at least as exactly as a model."""
     as_column = max((each.weight for each in target.columns), default=0)
     return as_column >= max((each.weight for each in target.models), default=0)
-
-
-def _group_by_model(plan: Plan, model: Model) -> bool:
-    way = plan.joins.ways.of(plan.subject)
-    name = name_column(model)
-    for step in way:
-        # Where the name itself ties the two together, the subject has it already.
-        if step.target.id == model.id and name is not None and step.relation.foreign == name.name:
-            column = plan.subject.column(step.relation.column)
-            if column is not None:
-                return plan.group_by(plan.subject, column)
-    return plan.group_by(model, None)
 
 
 def entity_before(plan: Plan, item: Item) -> Item | None:
