@@ -6,7 +6,7 @@ from typing import Final
 
 from refdesk.db.dsl.types import Binary, Call, Comparison, Constant, Field, Interval, Op
 from refdesk.db.generate.items import Item
-from refdesk.db.generate.measures import ahead
+from refdesk.db.generate.measures import FUNCTIONS, ahead
 from refdesk.db.generate.plan import Place, Plan, figure_of
 from refdesk.db.generate.quantities import Quantity
 from refdesk.db.generate.subject import is_amount, money_column
@@ -53,7 +53,7 @@ def read_amounts(plan: Plan) -> None:
             place = plan.place(beside)
             if beside is None or beside.used or place is None or place[1].kind not in _NUMBERS:
                 continue
-            if plan.unspoken(place):
+            if plan.unspoken(place) or _weakly(plan, beside):
                 continue
             if item.amount.op is None and beside is before and _verbless(plan, beside, item):
                 continue
@@ -74,6 +74,13 @@ def read_amounts(plan: Plan) -> None:
             column = _hinted(plan.subject, item.amount)
             if column is not None:
                 _compare_amount(plan, item, (plan.subject, column), item.amount)
+
+
+def _weakly(plan: Plan, item: Item) -> bool:
+    """Whether a word is a figure sooner than a column: "whose orders total more than 60"."""
+    named = plan.items.before(item, skip=False)
+    exact = max((each.weight for each in item.columns), default=0) > 2
+    return item.concept in FUNCTIONS and not exact and named is not None and bool(named.models)
 
 
 def _verbless(plan: Plan, beside: Item, item: Item) -> bool:

@@ -116,7 +116,7 @@ def _made(plan: Plan, text: str, question: str, limit: int) -> Generated:
     serious, light = weigh(plan, left)
     if serious:
         return Generated(refused=not_understood(text, serious, models))
-    if plan.asks_who and plan.aggregates and not (plan.keys and (plan.orders or plan.havings)):
+    if plan.asks_who and plan.aggregates and not (plan.entities and (plan.orders or plan.havings)):
         return Generated(
             refused=f"{text!r} asks who, and only a figure was understood; say whose rows are meant"
         )

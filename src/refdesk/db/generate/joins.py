@@ -126,9 +126,13 @@ class Joins:
         if len(best) > 1:
             along = [way for way in best if any(step.target.id in named for step in way[:-1])]
             best = along or best
-            # Two that belong to a third, as staff and projects to a department, may have nothing
-            # else to do with each other.
-            best = [way for way in best if not _through_owner(way)] or best
+        # Two that belong to a third, as staff and projects to a department, have nothing else to
+        # do with each other; the third has to be spoken of.
+        best = [
+            way
+            for way in best
+            if not _through_owner(way) or any(step.target.id in named for step in way[:-1])
+        ]
         if len(best) != 1 or self._guessed(best[0], named):
             return None
         return best[0]
