@@ -68,12 +68,15 @@ def read_amounts(plan: Plan) -> None:
                 continue  # "more than 4 orders", "more than 1 remote employee": of groups
             if after is not None and after is plan.items.after(item, skip=False) and after.unknown:
                 continue  # "more than 30 days", "over 20 pounds of rice"
-            if item.amount.hint == "age" and (born := _birthday(plan.subject)) is not None:
-                _aged(plan, item, born)
+            # "Customers with orders over 100": the orders are, and not the customers.
+            model = plan.model(before) if before is not None and before.models else None
+            model = model or plan.subject
+            if item.amount.hint == "age" and (born := _birthday(model)) is not None:
+                _aged(plan, item, (model, born))
                 continue
-            column = _hinted(plan.subject, item.amount)
+            column = _hinted(model, item.amount)
             if column is not None:
-                _compare_amount(plan, item, (plan.subject, column), item.amount)
+                _compare_amount(plan, item, (model, column), item.amount)
 
 
 def _weakly(plan: Plan, item: Item) -> bool:
@@ -95,7 +98,7 @@ def _birthday(model: Model) -> Column | None:
     return next((c for c in dates if any(w in c.name.lower() for w in ("birth", "dob"))), None)
 
 
-def _aged(plan: Plan, item: Item, born: Column) -> None:
+def _aged(plan: Plan, item: Item, born: Place) -> None:
     """Compare an age in whole years by the day of birth."""
     amount = item.amount
     if amount is None or amount.op not in _AGES or not isinstance(amount.low, int):
@@ -103,8 +106,7 @@ def _aged(plan: Plan, item: Item, born: Column) -> None:
     op, more = _AGES[amount.op]
     years = Interval(amount=Constant(value=amount.low + more), unit="year")
     day = Binary(op="-", left=Call(name="TODAY"), right=years)
-    place = (plan.subject, born)
-    plan.wheres.append((Comparison(left=plan.field(*place), op=op, right=day), item))
+    plan.wheres.append((Comparison(left=plan.field(*born), op=op, right=day), item))
     item.used = True
 
 
@@ -134,4 +136,8 @@ def _compare_amount(plan: Plan, item: Item, place: Place, amount: Quantity) -> N
     if negation is not None and negation.concept == "not" and not negation.used:
         op = _OPPOSITES[op]
         negation.used = True
+    denied = negation is not None and negation.concept == "not"
+    denied = denied or item.text.lower().startswith(("not ", "不"))
+    if denied and place[1].nullable and op not in {"=", "<>"}:
+        plan.notices.append(f"rows without a value in {place[1].name!r} are left out")
     plan.compare(item, place, op, amount.low)

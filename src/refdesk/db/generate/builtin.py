@@ -15,7 +15,7 @@ from refdesk.db.dsl import Call, Constant, Query
 from refdesk.db.dsl.lint import lint
 from refdesk.db.generate.building import build_query, conditions_of
 from refdesk.db.generate.compared import read_compared
-from refdesk.db.generate.counting import REMEDY, count_once
+from refdesk.db.generate.counting import REMEDY, count_once, shared_key
 from refdesk.db.generate.filters import read_filters
 from refdesk.db.generate.groups import read_asked
 from refdesk.db.generate.items import Item, Items, items_of
@@ -125,6 +125,10 @@ def _made(plan: Plan, text: str, question: str, limit: int) -> Generated:
     if plan.havings and not plan.keys:
         return Generated(refused=f"{text!r} limits groups, and nothing says what is grouped by")
     wheres = keep_groups(plan, wheres)
+    if shared := shared_key(plan):
+        return Generated(
+            refused=f"{text!r} groups by {shared!r}, which several of its tables have; {REMEDY}"
+        )
     if twice := count_once(plan):
         return Generated(refused=f"{text!r} would count rows of {twice!r} more than once; {REMEDY}")
     notices = list(plan.notices)

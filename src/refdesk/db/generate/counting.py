@@ -43,6 +43,17 @@ def count_once(plan: Plan) -> str | None:
     return None
 
 
+def shared_key(plan: Plan) -> str | None:
+    """Return a column that is grouped by and that two of the counted models have, each its own."""
+    rows = {f"${each.id}" for each in plan.entities}
+    for key, _ in plan.keys:
+        if isinstance(key, Field) and key.source not in rows:
+            having = {each.id for each in plan.counted if each.column(key.name) is not None}
+            if len(having) > 1:
+                return key.name
+    return None
+
+
 def _counted_once(plan: Plan, value: Call, model: Model) -> Call | None:
     """Return a count by the rows' key where joins repeat them; None where there is no key."""
     if value.distinct or not plan.joins.repeats(model):

@@ -252,9 +252,12 @@ def _limits(item: Item) -> bool:
 
 def _has_figure(plan: Plan, first: Item) -> bool:
     """Whether a figure is tied to what is named first: "customers with their number of orders"."""
-    link, tied = plan.items.after(first, skip=False), False
+    link = plan.items.after(first, skip=False)
+    tied = link is not None and bool(set(plan.items.text[first.stop : link.begin]) & set(",，、"))
     while link is not None and (link.small or link.concept == "not" or _limits(link)):
         tied = tied or link.concept in {"and", "with"} or link.text.lower() in _OWNING
         link = plan.items.after(link, skip=False)
-    figure = plan.items.after(link) if link is not None and link.models else link  # 付款数量
+    figure = link
+    if link is not None and (link.models or link.columns) and link.concept is None:
+        figure = plan.items.after(link)  # 付款数量
     return tied and figure is not None and figure.concept in _FIGURES

@@ -72,7 +72,8 @@ def _root(plan: Plan) -> Model | None:
     """Return the model whose rows make the groups, where it is another than what is counted."""
     if not all(isinstance(v, Call) and v.name in _FIGURES for v, _ in plan.aggregates):
         return None
-    if _asks_which(plan) and not _few(plan):
+    ranked = plan.limit is not None and bool(plan.orders)
+    if (ranked or _asks_which(plan)) and not _few(plan):
         return None  # "which departments have projects, and how many": those that have any
     sources = {source for key, _ in plan.keys for source in sources_of(key)}
     named = [model for model in plan.models if f"${model.id}" in sources]

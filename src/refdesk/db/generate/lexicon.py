@@ -27,7 +27,7 @@ CONCEPTS: Final[dict[Concept, str]] = {
         " | amount of times | 多少个 | 多少位 | 多少名 | 多少本 | 多少次 | 多少条 | 多少张 | 多少件 | 多少家 | 多少笔 | 多少辆 | 多少种 | 多少款 | 多少台"
         " | 多少 | 几个 | 几本 | 几次 | 几位 | 几名 | 几家 | 几条 | 次数 | 本数 | 个数 | 数 | 数量 | 数目 | 总数 | 人数"
     ),
-    "sum": "sum of | sum | total | combined | 总额 | 总和 | 合计 | 总计 | 总共 | 一共 | 共 | 总",
+    "sum": "sum of | sum | total | combined | 总额 | 总量 | 总和 | 合计 | 总计 | 总共 | 一共 | 共 | 总",
     "avg": "average | mean | avg | average of | on average | 平均 | 平均值",
     "max": "maximum | max | 最大值 | 最高值",
     "min": "minimum | min | 最小值 | 最低值",

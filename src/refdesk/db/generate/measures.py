@@ -6,6 +6,7 @@ from typing import Final
 
 from refdesk.db.generate.groups import DATES, NUMBERS
 from refdesk.db.generate.items import Item
+from refdesk.db.generate.places import owners_of
 from refdesk.db.generate.plan import Aggregate, Place, Plan
 from refdesk.db.generate.subject import is_amount, is_id, money_column
 from refdesk.db.schema import Column
@@ -62,7 +63,7 @@ def head_noun(plan: Plan, item: Item) -> Item:
 
 def count_of(plan: Plan, item: Item) -> str | None:
     """Add the count that a word asks for; return its alias, empty where a column holds it."""
-    target = ahead(plan, item)
+    target = None if _counts_before(plan, item) else ahead(plan, item)
     distinct = plan.items.after(item)
     if distinct is not None and distinct.amount is not None and not item.text.isascii():
         return None  # 借阅次数超过2次 is a condition
@@ -93,6 +94,9 @@ def count_of(plan: Plan, item: Item) -> str | None:
         and any(getattr(each, "name", "") == "COUNT" for each, _ in plan.aggregates)
     ):
         return ""  # "… and their counts"
+    kind = plan.items.after(item)
+    if target is None and kind and not plan.aggregates and _of_subject(plan, kind):
+        return plan.count(plan.subject)  # 一共有多少本小说
     if target is None or place is None or item.columns:
         return None
     if place[1].kind in DATES:
@@ -104,6 +108,24 @@ def count_of(plan: Plan, item: Item) -> str | None:
         return plan.aggregate("SUM", place[0], plan.field(*place))
     target.used = True
     return plan.aggregate("COUNT", place[0], plan.field(*place), distinct=True)
+
+
+def _counts_before(plan: Plan, item: Item) -> bool:
+    """Whether a count is of what stands right before it: 会员数, and not 多少会员."""
+    before = plan.items.before(item, skip=False)
+    asks = item.text.isascii() or item.text.startswith(("多少", "几"))
+    return (
+        not asks
+        and before is not None
+        and plan.model(before) is not None
+        and plan.items.joined(before, item)
+    )
+
+
+def _of_subject(plan: Plan, item: Item) -> bool:
+    """Whether an item is a value of the subject's own rows, and of no others."""
+    models = {each.model.id for each in item.values}
+    return models == {plan.subject.id} and not item.columns
 
 
 def measure(plan: Plan, item: Item) -> str | None:
@@ -146,6 +168,7 @@ def read_aggregate(plan: Plan, item: Item) -> None:
     summed = target is not None and place is not None and _sums(place, concept)
     if target and place and summed and not plan.named(target):
         target.used = item.used = True
+        _tell_owner(plan, target, place)
         plan.aggregate(FUNCTIONS[concept], place[0], plan.field(*place))
         _another(plan, target, concept)
         return
@@ -176,6 +199,16 @@ def read_aggregate(plan: Plan, item: Item) -> None:
             plan.count(plan.subject)
         elif target is None and plan.aggregates:
             item.used = True  # "how many orders in total"
+
+
+def _tell_owner(plan: Plan, target: Item, place: Place) -> None:
+    """Tell whose column was taken where another table is said to have it: "hours of employees"."""
+    owners = [each.id for each in owners_of(target, plan.items)]
+    if owners and place[0].id not in owners:
+        plan.notices.append(
+            f"{target.text!r} was taken for {place[1].name!r} of {place[0].id!r}, "
+            f"as {owners[0]!r} has no such column"
+        )
 
 
 def _another(plan: Plan, target: Item, concept: str) -> None:

@@ -47,7 +47,11 @@ def subject_of(items: Items, models: ModelSet) -> Model | None:
         if item.columns and not item.models:
             heaviest = max(each.weight for each in item.columns)
             owners = {each.model.id for each in item.columns if each.weight == heaviest}
-            aggregated = before is not None and before.concept in {"sum", "avg", "max", "min"}
+            after = None if item.text.isascii() else items.after(item)  # 罚款总额
+            aggregated = any(
+                each is not None and each.concept in {"sum", "avg", "max", "min"}
+                for each in (before, after)
+            )
             more = {each.model.id for each in item.columns if says_more(before, each.column)}
             for owner in more:
                 scores[owner] += 1.2
