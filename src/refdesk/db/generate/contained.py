@@ -63,7 +63,9 @@ def read_contained(plan: Plan) -> None:
 def _run(plan: Plan, item: Item) -> tuple[str, Item]:
     """Return what is contained: what is quoted, else the unknown words that follow, as written."""
     last = item
-    while (filler := plan.items.after(last)) is not None and filler.text.lower() in _FILLERS:
+    while (filler := plan.items.after(last, skip=False)) is not None:
+        if filler.text.lower() not in _FILLERS or _is_letter(plan, filler):
+            break
         filler.used, last = True, filler
     following = plan.items.after(last)
     if following is not None and following.quoted is not None:
@@ -83,8 +85,18 @@ def _run(plan: Plan, item: Item) -> tuple[str, Item]:
     return plan.items.text[begin:stop].rstrip("."), last
 
 
+def _is_letter(plan: Plan, item: Item) -> bool:
+    """Whether an "a" is a letter that is looked for: nothing follows that it could stand before."""
+    following = plan.items.after(item, skip=False)
+    noun = following is not None and (following.unknown or following.quoted or following.values)
+    filler = following is not None and following.text.lower() in _FILLERS
+    return item.text.lower() == "a" and not (noun or filler)
+
+
 def _is_text(plan: Plan, item: Item) -> bool:
     """Whether a word may be looked for as it is: it is no word of the question's own."""
+    if _is_letter(plan, item):
+        return True
     if item.used or item.models or item.columns or item.concept:
         return False
     number = item.amount is not None
