@@ -30,6 +30,10 @@ ASKED = [
     ("market", "每个城市一共有多少客户", "SELECT city, count(*) FROM customers GROUP BY 1"),
     ("library", "总共有多少本书", "SELECT count(*) FROM books"),
     ("yard", "武汉一共有多少司机", "SELECT count(*) FROM drivers WHERE city = '武汉'"),
+    ("library", "一共有多少本小说", "SELECT count(*) FROM books WHERE genre = '小说'"),
+    ("library", "每个城市的罚款总额是多少",
+     ("SELECT city, total(fine) FROM members m LEFT JOIN loans l ON l.member_id = m.id"
+     " GROUP BY 1")),
     # Who.
     ("firm", "Who has the highest salary?",
      "SELECT name FROM employees ORDER BY salary DESC LIMIT 1"),

@@ -25,6 +25,10 @@ ASKED = [
      " FROM departments d")),
     ("school", "teachers with their number of courses",
      "SELECT id, (SELECT count(*) FROM courses c WHERE c.teacher_id = t.id) FROM teachers t"),
+    ("library", "会员和他们的罚款总额",
+     "SELECT id, (SELECT total(fine) FROM loans l WHERE l.member_id = m.id) FROM members m"),
+    ("firm", "departments, number of employees",
+     "SELECT department_id, count(*) FROM employees GROUP BY 1"),
     ("firm", "departments with average salary",
      ("SELECT id, (SELECT avg(salary) FROM employees e WHERE e.department_id = d.id)"
      " FROM departments d")),
@@ -38,6 +42,9 @@ ASKED = [
     ("firm", "How many employees and how many projects per department?",
      ("SELECT id, (SELECT count(*) FROM employees e WHERE e.department_id = d.id),"
      " (SELECT count(*) FROM projects p WHERE p.department_id = d.id) FROM departments d")),
+    ("library", "每个城市的会员数和借阅次数",
+     ("SELECT city, count(DISTINCT m.id), count(DISTINCT l.id) FROM members m LEFT JOIN loans l"
+     " ON l.member_id = m.id GROUP BY 1")),
     # What limits the counted rows does not limit the groups.
     ("market", "number of paid orders per customer",
      ("SELECT id, (SELECT count(*) FROM orders o WHERE o.customer_id = c.id AND status = 'paid')"

@@ -80,6 +80,21 @@ def test_rows_without_a_value_are_not_so(name, question, sql):
 
 
 @pytest.mark.parametrize(
+    ("name", "question", "column"),
+    [
+        ("market", "orders not over 50", "amount"),
+        ("market", "价格不超过4的产品", "price"),
+        ("school", "teachers with a salary not above 4000", "salary"),
+    ],
+)
+def test_a_negated_comparison_tells_what_it_leaves_out(name, question, column):
+    """What is not over 50 has a value, or may have none; a notice says which was taken."""
+    made = databases()[name].ask(question)
+    assert made.query is not None, made.refused
+    assert f"rows without a value in {column!r} are left out" in made.notices
+
+
+@pytest.mark.parametrize(
     ("name", "question"),
     [
         ("market", "customers with not paid orders"),

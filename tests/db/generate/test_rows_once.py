@@ -46,6 +46,8 @@ ASKED = [
     ("clinic", "total amount of bills", "SELECT sum(amount) FROM bills"),
     ("yard", "total amount of claims", "SELECT sum(amount) FROM claims"),
     ("market", "total number of orders", "SELECT count(*) FROM orders"),
+    ("market", "sum of payments", "SELECT sum(paid) FROM payments"),
+    ("yard", "total freight of trips", "SELECT sum(freight) FROM trips"),
     ("market", "Which status has the highest total amount?",
      "SELECT status FROM orders GROUP BY 1 ORDER BY sum(amount) DESC LIMIT 1"),
 ]  # fmt: skip
@@ -69,6 +71,18 @@ def test_each_row_counts_once(name, question, sql):
         ("market", "total amount of payments"),
         ("market", "total amount of products"),
         ("market", "highest amount of payments"),
+        ("market", "highest amount of payments of Berlin customers"),
+        ("market", "orders without payments"),
+        ("market", "number of payments per order"),
+        ("school", "number of excursions per course"),
+        # Each of two counted tables has the column that is grouped by.
+        ("films", "number of people and number of studios per country"),
+        # One for each is asked for, and not one of all.
+        ("market", "customers with their latest order"),
+        ("films", "members with their latest loan"),
+        # A verb, and no column.
+        ("market", "customers whose orders total more than 60"),
+        ("market", "who paid the most"),
         # More than one thing is asked for, and one was understood.
         ("market", "orders and payments per customer"),
     ],
@@ -78,3 +92,38 @@ def test_what_would_count_twice_is_refused(name, question):
     made = databases()[name].ask(question)
     assert made.query is None
     assert made.refused
+
+
+@pytest.mark.parametrize(
+    ("name", "question", "notice"),
+    [
+        ("market", "sum of payments", "'sum of payments' was taken for the sum of 'paid'"),
+        ("market", "total payments", "'total payments' was taken for how many there are"),
+        ("films", "total films", "'total films' was taken for how many there are"),
+        ("market", "total order amount per product", "each row of 'orders' counts once in each"),
+        ("firm", "total hours of employees", "'hours' was taken for 'hours' of 'assignments'"),
+        ("clinic", "total fee of doctors", "'fee' was taken for 'fee' of 'visits'"),
+    ],
+)
+def test_what_a_figure_was_taken_for_is_told(name, question, notice):
+    """A figure that is of another table, or may be another one, comes with a notice."""
+    made = databases()[name].ask(question)
+    assert made.query is not None, made.refused
+    assert notice in " ".join(made.notices)
+
+
+@pytest.mark.parametrize(
+    ("name", "question", "sql"),
+    [
+        ("market", "customers with orders over 60",
+         "SELECT DISTINCT customer_id FROM orders WHERE amount > 60"),
+        ("clinic", "visits of patients older than 80",
+         ("SELECT v.id FROM visits v JOIN patients p ON p.id = v.patient_id"
+         " WHERE p.birth_date <= '1945-03-15'")),
+        ("firm", "departments with employees over 80000",
+         "SELECT DISTINCT department_id FROM employees WHERE salary > 80000"),
+    ],
+)  # fmt: skip
+def test_an_amount_is_of_what_stands_before_it(name, question, sql):
+    """ "Customers with orders over 60": the orders are, whatever the customers have."""
+    check(name, question, sql)

@@ -195,10 +195,25 @@ def read_aggregate(plan: Plan, item: Item) -> None:
                 plan.aggregate("SUM", plan.subject, plan.field(plan.subject, money))
                 plan.notices.append(f"{target.text!r} was taken for the sum of {money.name!r}")
         elif target is not None and not plan.aggregates:
-            item.used = target.used = True
-            plan.count(plan.subject)
+            _total_of_rows(plan, item, target)
         elif target is None and plan.aggregates:
             item.used = True  # "how many orders in total"
+
+
+def _total_of_rows(plan: Plan, item: Item, target: Item) -> None:
+    """ "Total orders" are how many there are; "sum of payments" is their one amount."""
+    amounts = [each for each in plan.subject.columns if is_amount(each)]
+    said = f"{item.text.strip()} {target.text.strip()}"
+    if item.text.lower().startswith("total") or not item.text.isascii():
+        plan.count(plan.subject)
+        if amounts:
+            plan.notices.append(f"{said!r} was taken for how many there are")
+    elif len(amounts) == 1:
+        plan.aggregate("SUM", plan.subject, plan.field(plan.subject, amounts[0]))
+        plan.notices.append(f"{said!r} was taken for the sum of {amounts[0].name!r}")
+    else:
+        return
+    item.used = target.used = True
 
 
 def _tell_owner(plan: Plan, target: Item, place: Place) -> None:

@@ -42,6 +42,9 @@ def read_superlative(plan: Plan, item: Item) -> None:
     before = plan.items.before(item)
     if before is not None and before.concept == "order":
         return  # "ordered by the highest average rating first"
+    link = plan.items.before(item, skip=False)
+    if link is not None and link.text.lower() in {"their", "its"}:
+        return  # "customers with their latest order": each has one
     descending = _SUPERLATIVES[item.concept]
     if item.concept in {"dearest", "cheapest"}:
         column = money_column(plan.subject)
