@@ -79,8 +79,7 @@ def _root(plan: Plan) -> Model | None:
     named = [model for model in plan.models if f"${model.id}" in sources]
     for root in named:
         if all(_branch(plan, root, each.id) is None for each in named):
-            counted = [_branch(plan, root, each.id) for each in plan.counted]
-            return root if any(each is not None for each in counted) else None
+            return root if any(each.id != root.id for each in plan.counted) else None
     return None
 
 
