@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from datetime import datetime, timedelta
 from typing import Any, Final
 
@@ -14,6 +15,10 @@ from refdesk.db.schema import Column
 
 _NUMBERS: Final = frozenset({"integer", "number"})
 _DATES: Final = frozenset({"date", "datetime"})
+_PREPOSITION: Final = re.compile(
+    r"(?i)(?:in|on|at|of|by|for|from|over|since|after|before|during|within|between|until|till|up|as"
+    r"|starting|prior|through|later|earlier|newer|older)\b"
+)
 
 
 def read_times(plan: Plan) -> None:
@@ -67,6 +72,13 @@ def _date_place(plan: Plan, item: Item) -> tuple[Place | None, Item | None]:
         place = plan.place(beside)
         if place and (place[1].kind in _DATES or "year" in place[1].name.lower()):
             return place, beside
+    noun = plan.model(plan.items.after(item, skip=False))
+    if noun is not None and not _PREPOSITION.match(item.text):
+        column = date_column(noun)
+        if column is None:
+            return None, None  # "2025 members", where nothing tells when they came
+        if noun.id != plan.subject.id:
+            return (noun, column), None
     for other in plan.items:
         place = plan.place(other)
         if other.models and not better_column(other):

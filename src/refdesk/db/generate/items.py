@@ -21,6 +21,8 @@ _HOW_MUCH: Final = frozenset({"多少", "多少钱"})
 _ALTOGETHER: Final = frozenset({"一共", "总共", "共"})
 """What may stand before a count as well: 一共有多少."""
 _FIGURES: Final = frozenset({"sum", "avg", "max", "min", "most", "least", "count"})
+_NUMBER_OF: Final = re.compile(r"(?i)\b(?:number|count|sum|average|percentage|share) of $")
+"""What an "of" before a time belongs to: "number of 2025 orders"."""
 _STOPS: Final = frozenset(",;:.?!，。；：？！、(")
 _SMALL: Final = frozenset({"stop", "of", "with", "and"})
 """What may stand between two words that belong together."""
@@ -202,8 +204,9 @@ def _spans(text: str, now: datetime, words: SchemaWords, tokens: tuple[Token, ..
     """Times, amounts and top-n; where they overlap, the one that says more holds."""
     quoted = [(token.begin, token.stop) for token in tokens if token.kind == "quoted"]
     dates = [
-        Item(text=text[d.begin : d.stop], begin=d.begin, stop=d.stop, date=d)
+        Item(text=text[begin : d.stop], begin=begin, stop=d.stop, date=d)
         for d in find_dates(text, now)
+        for begin in [d.begin + len("of ") * bool(_NUMBER_OF.search(text[: d.begin + 3]))]
         if not (
             d.bare and _after_number_column(text[d.begin : d.stop].lower(), d.begin, words, tokens)
         )

@@ -78,7 +78,7 @@ def _root(plan: Plan) -> Model | None:
     sources = {source for key, _ in plan.keys for source in sources_of(key)}
     named = [model for model in plan.models if f"${model.id}" in sources]
     for root in named:
-        if all(_branch(plan, root, each.id) is None for each in named):
+        if all(_many(plan, root, each.id) is None for each in named):
             return root if any(each.id != root.id for each in plan.counted) else None
     return None
 
@@ -95,10 +95,20 @@ def _few(plan: Plan) -> bool:
     return rising or any(getattr(each, "op", "") in {"<", "<=", "="} for each in plan.havings)
 
 
-def _branch(plan: Plan, root: Model, goal: str) -> str | None:
+def _many(plan: Plan, root: Model, goal: str) -> str | None:
     """Return the first model on the way of whose rows one group meets several, if any."""
     way = plan.joins.leading(root, goal)
     return next((each.target.id for each in way if each.many), None)
+
+
+def _branch(plan: Plan, root: Model, goal: str) -> str | None:
+    """Return where a model parts from the groups; None where it says which groups are meant."""
+    if (many := _many(plan, root, goal)) is not None:
+        return many
+    ways = [plan.joins.leading(root, each.id) for each in plan.counted]
+    top = [each.target.id for each in plan.joins.leading(root, goal)[:1]]
+    counted = any(way and [way[0].target.id] == top for way in ways)
+    return top[0] if top and counted else None
 
 
 def _within(

@@ -25,7 +25,7 @@ def ahead(plan: Plan, item: Item) -> Item | None:
     following = plan.items.after(item)
     while following is not None:
         place = plan.place(following)
-        if _describes(plan, following):
+        if _describes(plan, following) or following.date is not None:
             following = plan.items.after(following)
             continue
         if following.models or (place is not None and place[1].kind != "boolean"):
