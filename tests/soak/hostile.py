@@ -178,6 +178,13 @@ def sockets(pid: int) -> int:
     return count
 
 
+def held(process: subprocess.Popen[bytes]) -> tuple[float, int]:
+    """Return the memory (MB) and sockets that a process holds; nothing once it has ended."""
+    if process.poll() is not None:
+        return 0.0, 0
+    return resident_mb(process.pid), sockets(process.pid)
+
+
 class Probe:
     """A quiet client: two requests a second, each with its time."""
 
@@ -252,22 +259,24 @@ async def soak(folder: Path, minutes: float, seed: int) -> tuple[list[str], list
         # A short attack first: what is loaded, cached or pooled under it is no leak.
         await attack(folder, port, 15.0, seed + 1, made)
         await asyncio.sleep(15)
-        before = (resident_mb(process.pid), sockets(process.pid))
+        before = held(process)
         attacking = asyncio.ensure_future(attack(folder, port, minutes * 60, seed, made))
         await probe.run(minutes * 60)
         told = await attacking
-        after = (resident_mb(process.pid), sockets(process.pid))
+        after = held(process)
         until = time.monotonic() + SETTLE_S
-        while time.monotonic() < until and sockets(process.pid) > before[1]:
+        while time.monotonic() < until and after[1] > before[1]:
             await asyncio.sleep(1)
-            after = (resident_mb(process.pid), sockets(process.pid))
+            after = held(process)
         alive = process.poll() is None
-        async with httpx2.AsyncClient(base_url=url, trust_env=False, timeout=30) as client:
-            metrics = (await client.get("/metrics")).text
+        metrics = ""
+        with contextlib.suppress(httpx2.HTTPError):
+            async with httpx2.AsyncClient(base_url=url, trust_env=False, timeout=30) as client:
+                metrics = (await client.get("/metrics")).text
     peers.stop()
     wrong = [*probe.faults, *told["faults"]]
     if not alive:
-        wrong.append("the server ended")
+        wrong.append(f"the server ended with the status {process.returncode}")
     for name, times in probe.times.items():
         if late := [each for each in times if each > LIMIT_S]:
             wrong.append(f"{name}: {len(late)} of {len(times)} took over {LIMIT_S:g} s")
