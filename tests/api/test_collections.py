@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import re
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -362,6 +363,7 @@ REFUSED: list[tuple[str, str, dict[str, Any], int, str]] = [
         "paths is no key",
     ),
     ("POST", "/handbook/documents", {"json": {"urls": []}}, 400, "urls is empty"),
+    ("POST", "/handbook/documents", {"json": {"urls": ["x"] * 101}}, 400, "at most 100 entries"),
     ("POST", "/handbook/documents", {"content": b"x"}, 400, "no name"),
     (
         "POST",
@@ -383,6 +385,51 @@ async def test_refused(started: OpenDesk) -> None:
             assert (answer.status_code, told in answer.json()["detail"]) == (status, True), (
                 method, path, answer.text,
             )  # fmt: skip
+
+
+MANY = [f"value {n}" for n in range(40_000)]
+"""As a filter these once ended the process."""
+
+
+async def test_filters_and_metadata_are_bounded(started: OpenDesk) -> None:
+    """Values beyond the bounds are a 400 that names the bound, and nothing is searched or added."""
+    async with started() as desk:
+        await filled(desk)
+        where = f"{BASE}/handbook"
+        form = {"files": {"file": ("a.txt", b"All is well.")}}
+        page = {"urls": ["https://example.org/"]}
+        for path, sent, told in (
+            ("search", {"json": {"query": "x", "metadata": {"a": MANY}}}, "40000 values; give up"),
+            ("search", {"json": {"query": "x", "metadata": {"document_id": MANY}}}, "40000 values"),
+            ("search", {"json": {"query": "x", "metadata": {"a": {"b": {}}}}}, "holds a mapping"),
+            ("search", {"json": {"query": "x", "metadata": {"a": "b" * 9_999}}}, "9999 bytes"),
+            (
+                "documents",
+                {**form, "data": {"metadata": json.dumps({"a": MANY[:2_000]})}},
+                "2000 v",
+            ),
+            ("documents", {"json": page | {"metadata": {"a": [[[[1]]]]}}}, "4 deep"),
+            ("documents", {"json": page | {"metadata": dict.fromkeys(MANY[:65], 1)}}, "65 keys"),
+        ):
+            answer = await desk.client.post(f"{where}/{path}", **sent)
+            assert answer.status_code == 400, (path, told, answer.text)
+            assert (answer.json()["param"], told in answer.json()["detail"]) == ("metadata", True)
+        assert (await desk.client.get(where)).json()["documents"] == 1
+        most = {"query": "expenses", "metadata": {"filename": ["handbook.md", *MANY[:999]]}}
+        assert (await desk.client.post(f"{where}/search", json=most)).json()["total"] > 0
+
+
+async def test_a_new_collections_values_are_bounded(started: OpenDesk) -> None:
+    """A collection is made with a language and a permission of a stated size, or not at all."""
+    async with started() as desk:
+        for fields, told in (
+            ({"permission": {"id": MANY}}, "collection has 40000 values"),
+            ({"permission": {"team": "x" * 3_000}}, "permission.team has a value of 3000"),
+            ({"language": "x" * 36}, "should have at most 35 characters"),
+        ):
+            answer = await made(desk, **fields)
+            assert (answer.status_code, told in answer.json()["detail"]) == (400, True), answer.text
+        assert (await desk.client.get(BASE)).json()["total"] == 0
 
 
 async def test_private_address(started: OpenDesk) -> None:

@@ -126,6 +126,24 @@ def test_metadata_and_graph(refdesk: Command, folder: Path) -> None:
     assert "Shelbyville" not in {node["name"] for node in linked["graph_nodes"]}
 
 
+def test_values_are_bounded(filled: Command, folder: Path) -> None:
+    """A filter or a document's values beyond the bounds end a command with the bound."""
+    many = json.dumps({"tag": [str(n) for n in range(2_000)]})
+    docs = ("--collection", "docs")
+    refused = filled("kb", "search", *docs, "expenses", "--metadata", many)
+    assert (refused.code, "2000 values; give up to 1000" in refused.err) == (1, True)
+    named = [part for n in range(101) for part in ("--collection", f"c{n}")]
+    refused = filled("kb", "search", *named, "expenses")
+    assert (refused.code, "collections has 101 entries" in refused.err) == (1, True)
+    (folder / "b.md").write_text("Words.")
+    refused = filled("kb", "add", *docs, "b.md", "--metadata", many)
+    assert (refused.code, "2000 values; give up to 1000" in refused.err) == (1, True)
+    deep = '{"a": ' + "[" * 9_000 + "]" * 9_000 + "}"
+    assert filled("kb", "search", *docs, "expenses", "--metadata", deep).code == 2
+    shown = filled("kb", "show", "docs", "--json").json["documents"]
+    assert "b.md" not in {Path(one["key"]).name for one in shown}
+
+
 def test_configured(refdesk: Command, folder: Path) -> None:
     """Collections of the configuration are there; its embedder is not changed by an option."""
     yaml = "version: 1\nengines: {}\ncollections: {law: {permission: {team: law}}}\n"

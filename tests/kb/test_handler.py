@@ -12,7 +12,7 @@ import pytest
 
 from passages import DIMENSION, WordEmbedder, a_chunk, make_store, word_vectors
 from refdesk.errors import EmbedderError
-from refdesk.kb.handler import KnowledgeHandler
+from refdesk.kb.handler import MAX_QUESTION_CHARS, KnowledgeHandler
 from refdesk.kb.vectors import Vector, VectorStore
 from refdesk.search.handler import HandlerTable, SearchContext
 from refdesk.search.searcher import Searcher
@@ -401,6 +401,18 @@ async def test_filters(desk: Desk) -> None:
     result = await desk.ask("cats", metadata={"year": 1}, limit=15)
     assert len(result.items) == 15
     assert {item.metadata["year"] for item in result.items} == {1}
+
+
+@pytest.mark.parametrize("word", ["cats ", "猫猫猫猫", "w{} "])
+async def test_a_very_long_question(desk: Desk, word: str) -> None:
+    """Of a question of megabytes the beginning is compared, and that is told."""
+    await desk.put("docs", a_chunk("cats 猫猫 w1", "c1"))
+    asked = "".join(word.format(n) for n in range(300_000))
+    result = await desk.ask(asked)
+    assert ids(result) == ["c1"]
+    assert result.notices == ("the first 10000 characters of the question were compared",)
+    assert result.query == asked
+    assert len(desk.embedder.asked[0]) == MAX_QUESTION_CHARS
 
 
 async def test_leftovers(desk: Desk) -> None:

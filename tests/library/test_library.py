@@ -7,6 +7,7 @@ import os
 import subprocess
 import sys
 import threading
+from datetime import date
 from pathlib import Path
 from typing import Any
 
@@ -194,6 +195,17 @@ class TestSearching:
 
 class TestRecords:
     """What is kept, and opened again."""
+
+    async def test_filters_are_bounded(self, tmp_path: Path) -> None:
+        """A filter beyond its bounds is an error of the search that says the bound."""
+        async with Refdesk(recorded(tmp_path, collections={"docs": {}})) as desk:
+            for metadata, told in (
+                ({"tag": ["x"] * 40_000}, "metadata has 40000 values; give up to 1000"),
+                ({"when": {"after": 2020}}, "metadata.when holds a mapping"),
+                ({"at": [date(2026, 1, 1)]}, "metadata.at holds a date"),
+            ):
+                result = await desk.search.kb("x", collections=["docs"], metadata=metadata)
+                assert (result.error or "").startswith(told)
 
     async def test_click_through(self, tmp_path: Path) -> None:
         """What was found is opened again by request and number, also by the next desk."""

@@ -73,6 +73,16 @@ def test_rerank(rerank: Any, top_n: int | None) -> None:
         ({"query": "q", "limits": 3}, "no search option 'limits'.*did you mean 'limit'"),
         ({"query": "q", 3: 3}, "no search option 3"),
         ({"query": "q", "timeRange": "day", "time_range": "day"}, "given twice"),
+        ({"query": "q", "metadata": {"a": ["x"] * 2000}}, "metadata has 2000 values; give up to"),
+        ({"query": "q", "metadata": {"a": {"b": 1}}}, "metadata.a holds a mapping"),
+        ({"query": "q", "collections": ["c"] * 101}, "collections has 101 entries; give up to 100"),
+        ({"query": "q", "sites": ["a.example"] * 1001}, "sites has 1001 entries; give up to 1000"),
+        ({"query": "q", "wheres": [{}] * 1001}, "wheres has 1001 entries"),
+        ({"query": "q", "orders": ["a"] * 1001}, "orders has 1001 entries"),
+        ({"query": "q", "models": ["m" * 3000]}, "models holds a text of 3000 characters"),
+        ({"query": "q", "engine": "e" * 3000}, "engine has 3000 characters; give up to 2048"),
+        ({"query": "q", "limit": 10**5000}, "limit is a very large number; give up to 1000000"),
+        ({"query": "q", "threshold": 10**5000}, "threshold is a very large number"),
         (None, "this is None"),
         ("q", "this is a str"),
     ],
@@ -81,6 +91,17 @@ def test_refused(options: Any, words: str) -> None:
     """A wrong option is refused with a sentence that names the value and the remedy."""
     with pytest.raises(BadOption, match=words):
         read_request(options)
+
+
+@pytest.mark.parametrize("option", ["sites", "timeRange", "collections", "orders", "metadata"])
+def test_nested_without_end(option: str) -> None:
+    """A value of lists in lists is refused, however deep it goes."""
+    deep: list[Any] = []
+    for _ in range(100_000):
+        deep = [deep]
+    with pytest.raises(BadOption, match="give") as caught:
+        read_request({"query": "q", option: {"a": deep} if option == "metadata" else deep})
+    assert len(str(caught.value)) < 250
 
 
 def test_identity_is_not_shown() -> None:

@@ -104,7 +104,7 @@ def check_request(request: dict[str, Any]) -> None:
     try:
         read_request(request)
     except BadOption as exc:
-        raise WireError(str(exc), param=str(exc).split(" ", 1)[0]) from None
+        raise WireError(str(exc), param=re.split(r"[ .]", str(exc), maxsplit=1)[0]) from None
 
 
 def embedder_of(value: str | schemas.Embedder) -> dict[str, Any]:

@@ -8,7 +8,7 @@ client key need not be allowed to read the disk.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from refdesk.api import schemas
 from refdesk.api.call import Call, read
@@ -17,6 +17,7 @@ from refdesk.api.rights import readable
 from refdesk.api.routes import Answer, Parameter, Route
 from refdesk.api.uploads import UPLOAD_TIMEOUT_S, Form, read_upload
 from refdesk.errors import UnknownName, WireError
+from refdesk.kb.metadata import BadMetadata, check_metadata
 from refdesk.kb.showing import added_json, document_json, passage_json
 from refdesk.store.passages import Document
 
@@ -98,6 +99,7 @@ async def _add_files(knowledge: Knowledge, name: str, form: Form) -> Sequence[Ad
             raise WireError(str(fault), param=field[:_SHOWN_CHARS])
     text = form.fields.get("metadata")
     metadata = None if text is None else read_json(text.encode(), {"team": "sales"})
+    _check(metadata)
     return [
         await knowledge.upload(name, each.name, each.body, metadata=metadata) for each in form.files
     ]
@@ -112,7 +114,15 @@ async def _add_pages(knowledge: Knowledge, name: str, given: schemas.Pages) -> S
                 "upload the file",
                 param="urls",
             )
+    _check(given.metadata)
     return await knowledge.add(name, given.urls, metadata=given.metadata)
+
+
+def _check(metadata: dict[str, Any] | None) -> None:
+    try:
+        check_metadata(metadata or {})
+    except BadMetadata as exc:
+        raise WireError(str(exc), param="metadata") from None
 
 
 async def _find(knowledge: Knowledge, collection: str, name: str) -> Document:

@@ -37,7 +37,9 @@ class NewCollection(_Sent):
 
     name: str = Field(description="Its name: letters, digits, `.`, `-` and `_`.")
     embedder: str | Embedder = Field(default="minilm", description="A plugin's name, or more.")
-    language: str = Field(default="auto", min_length=1, description="ISO 639-1, or `auto`.")
+    language: str = Field(
+        default="auto", min_length=1, max_length=35, description="ISO 639-1, or `auto`."
+    )
     graph: bool = Field(default=False, description="Whether entities and relations are kept.")
     chunk_chars: int = Field(
         default=1000, ge=50, le=20_000, description="How long a passage is, in characters."

@@ -130,5 +130,5 @@ def read_json(text: str, option: str) -> Any:
 
     try:
         return msgspec.json.decode(text)
-    except (msgspec.DecodeError, UnicodeEncodeError) as exc:
+    except (msgspec.DecodeError, UnicodeEncodeError, RecursionError) as exc:
         raise typer.BadParameter(f"it is not JSON: {exc}", param_hint=option) from None

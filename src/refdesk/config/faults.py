@@ -145,6 +145,9 @@ def _wrong_value(
             return f"{found}; should be at most {context['le']}"
         case "string_too_short" | "too_short":
             return "is empty; should hold something, or be left out"
+        case "string_too_long" | "too_long":
+            unit = "characters" if kind == "string_too_long" else "entries"
+            return f"{found}; should have at most {context['max_length']} {unit}"
     right = _RIGHT.get(kind.split("_", 1)[0])
     return f"{found}; should be {right}" if right else f"{found}; {detail['msg']}"
 

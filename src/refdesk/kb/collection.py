@@ -24,6 +24,7 @@ from refdesk.kb.ingest.parse import ParseLimits, Parser
 from refdesk.kb.ingest.pipeline import Added, Pipeline, other_embedder
 from refdesk.kb.ingest.sources import key_of, sources_of, upload_key
 from refdesk.kb.ingest.work import Here, Work
+from refdesk.kb.metadata import check_metadata
 from refdesk.kb.ports import ChunkIndex, PassageEmbedder
 from refdesk.kb.reindex import rebuild
 from refdesk.kb.remembered import refuse_secrets, without_secrets
@@ -92,6 +93,7 @@ class Knowledge:
         Raises:
             ConfigError: Its name or a value of it is not allowed, its embedder cannot be, or has a
                 key in it, which is not kept.
+            BadMetadata: Its permission is larger than it may be.
             StoreError: There is one of that name.
         """
         if not COLLECTION_NAME.match(collection.name):
@@ -100,6 +102,7 @@ class Knowledge:
                 " digit, then at most 63 letters, digits, points, dashes and underscores"
             )
         check_chunk_chars(collection.chunk_chars)
+        check_metadata({"permission": collection.permission}, name="collection")
         refuse_secrets(collection.name, collection.embedder)
         self.embedder_for(collection)
         return await self.store.run(self.store.knowledge.create, collection)
@@ -201,7 +204,9 @@ class Knowledge:
         Raises:
             StoreError: There is no such collection.
             ConfigError: It was embedded by another embedder.
+            BadMetadata: The metadata is larger than documents may carry.
         """
+        check_metadata(metadata or {})
         collection, embedder = await self._open(name)
         found = await asyncio.to_thread(lambda: [*sources_of(sources)])
         try:
@@ -220,7 +225,9 @@ class Knowledge:
         Raises:
             StoreError: There is no such collection.
             ConfigError: It was embedded by another embedder.
+            BadMetadata: The metadata is larger than documents may carry.
         """
+        check_metadata(metadata or {})
         collection, embedder = await self._open(name)
         try:
             return await self._runner.upload(

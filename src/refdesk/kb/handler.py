@@ -33,10 +33,12 @@ EmbedderFor = Callable[[Collection], Embedder]
 """Gives the embedder that is configured for a collection."""
 
 _LIMIT: Final = 10
+MAX_QUESTION_CHARS: Final = 10_000
+"""Characters of a question that are compared; a longer one is cut, with a notice."""
 _VECTOR_S: Final = 5.0
+"""Seconds that a question waits for its vector where another machine makes it."""
 _REST_S: Final = 30.0
-"""So long an endpoint that failed is not asked again: each question would wait for it."""
-"""So long a question waits for its vector, where another machine makes it."""
+"""Seconds before an endpoint that failed is asked again."""
 
 _log = logging.getLogger(__name__)
 
@@ -115,6 +117,9 @@ class KnowledgeHandler:
                 request,
                 notices=("no collection was searched: name some, or set search.kb.collections",),
             )
+        asked, cut = request.query, len(request.query) > MAX_QUESTION_CHARS
+        if cut:
+            request = replace(request, query=asked[:MAX_QUESTION_CHARS])
         vectors: dict[str, asyncio.Task[Vector]] = {}
         identity = context.identity
         parts = [
@@ -125,7 +130,11 @@ class KnowledgeHandler:
         finally:
             for task in (*parts, *vectors.values()):
                 task.cancel()
-        return await self._merged(request, done)
+        result = await self._merged(request, done)
+        if not cut:
+            return result
+        said = f"the first {MAX_QUESTION_CHARS} characters of the question were compared"
+        return replace(result, query=asked, notices=(said, *result.notices))
 
     async def _part(
         self,

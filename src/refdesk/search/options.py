@@ -7,16 +7,27 @@ Options are accepted in snake_case and camelCase.  None is unset.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+import reprlib
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, fields
 from difflib import get_close_matches
 from typing import Any, Final, get_args
 
 from refdesk.errors import RefdeskError
+from refdesk.kb.metadata import BadMetadata, check_filter
 from refdesk.types import SearchRequest, SourceType, TimeRange
 
 RequestLike = SearchRequest | Mapping[str, Any]
 """A request, or a mapping with its fields as keys."""
+
+MAX_COLLECTIONS: Final = 100
+"""Collections of one search; more are refused."""
+MAX_LISTED: Final = 1_000
+"""Entries of any other list of a search, such as sites, models or conditions; more are refused."""
+MAX_ENTRY_CHARS: Final = 2_048
+"""Characters of a name, or of a text in such a list; a longer one is refused."""
+MAX_COUNT: Final = 1_000_000
+"""The largest number of results that a search may ask for; a larger one is refused."""
 
 _NAMES: Final = tuple(each.name for each in fields(SearchRequest))
 _ALIASES: Final = {"top_n": "rerank_top_n", "rerank": "rerank_top_n"}
@@ -137,12 +148,16 @@ def _text(name: str, value: Any) -> str:
     text = value.strip()
     if not text and name != "query":
         raise BadOption(f"{name} is empty; leave it out or name one")
+    if len(text) > MAX_ENTRY_CHARS and name != "query":  # each source cuts a question for itself
+        raise BadOption(f"{name} has {len(text)} characters; give up to {MAX_ENTRY_CHARS}")
     return text
 
 
 def _count(name: str, value: Any) -> int:
     if isinstance(value, bool) or not isinstance(value, int) or value < 1:
         raise BadOption(f"{name} is {_shown(value)}; give a whole number of at least 1")
+    if value > MAX_COUNT:
+        raise BadOption(f"{name} is {_shown(value)}; give up to {MAX_COUNT}")
     return value
 
 
@@ -162,10 +177,21 @@ def _texts(name: str, value: Any) -> tuple[str, ...]:
     texts = (value,) if isinstance(value, str) else value
     if not isinstance(texts, (list, tuple, set, frozenset)):
         raise BadOption(f"{name} is {_shown(value)}; give a list of texts")
+    _check_count(name, texts)
     for text in texts:
         if not isinstance(text, str) or not text.strip():
             raise BadOption(f"{name} holds {_shown(text)}; give a list of texts")
+        if len(text) > MAX_ENTRY_CHARS:
+            raise BadOption(
+                f"{name} holds a text of {len(text)} characters; give up to {MAX_ENTRY_CHARS}"
+            )
     return tuple(text.strip() for text in texts)
+
+
+def _check_count(name: str, listed: Collection[Any]) -> None:
+    most = MAX_COLLECTIONS if name == "collections" else MAX_LISTED
+    if len(listed) > most:
+        raise BadOption(f"{name} has {len(listed)} entries; give up to {most}")
 
 
 def _mapping(name: str, value: Any) -> dict[str, Any]:
@@ -175,12 +201,20 @@ def _mapping(name: str, value: Any) -> dict[str, Any]:
     return dict(value)
 
 
+def _filter(name: str, value: Any) -> dict[str, Any]:
+    try:
+        return check_filter(_mapping(name, value))
+    except BadMetadata as exc:
+        raise BadOption(str(exc)) from None
+
+
 def _wheres(name: str, value: Any) -> tuple[Mapping[str, Any], ...]:
     conditions = [value] if isinstance(value, Mapping) else value
     if not isinstance(conditions, (list, tuple)) or not all(
         isinstance(condition, Mapping) for condition in conditions
     ):
         raise BadOption(f"{name} is {_shown(value)}; give a list of QueryDSL conditions")
+    _check_count(name, conditions)
     return tuple(dict(condition) for condition in conditions)
 
 
@@ -190,6 +224,7 @@ def _orders(name: str, value: Any) -> tuple[Any, ...]:
         isinstance(order, (str, Mapping)) for order in orders
     ):
         raise BadOption(f"{name} is {_shown(value)}; give a list such as ['name desc']")
+    _check_count(name, orders)
     return tuple(orders)
 
 
@@ -230,7 +265,7 @@ _READERS: Final[dict[str, Callable[[str, Any], Any]]] = {
     "collections": _texts,
     "threshold": _share,
     "graph": _flag,
-    "metadata": _mapping,
+    "metadata": _filter,
     "database": _text,
     "models": _texts,
     "wheres": _wheres,
@@ -242,8 +277,23 @@ _READERS: Final[dict[str, Callable[[str, Any], Any]]] = {
 }
 
 
+class _Short(reprlib.Repr):
+    """Writes the beginning of a value, however large it is and however deep it goes."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.maxstring = self.maxother = self.maxlong = 4 * _SHOWN_CHARS
+
+    def repr_int(self, value: int, level: int) -> str:
+        # Python refuses to write out a number of more than 4,300 digits.
+        return repr(value) if value.bit_length() < 1000 else "a very large number"
+
+
+_SHORT: Final = _Short()
+
+
 def _shown(value: object) -> str:
-    text = repr(value)
+    text = _SHORT.repr(value)
     return text if len(text) <= _SHOWN_CHARS else text[: _SHOWN_CHARS - 1] + "…"
 
 

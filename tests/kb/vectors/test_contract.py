@@ -10,6 +10,7 @@ import pytest
 
 from passages import DIMENSION, a_chunk, word_vector, word_vectors
 from refdesk.errors import StoreError
+from refdesk.kb.metadata import MAX_KEYS, MAX_VALUES
 from refdesk.kb.vectors import VectorStore
 from refdesk.store.passages import Chunk
 
@@ -109,6 +110,32 @@ async def test_filters(vectors: VectorStore) -> None:
     assert len(await ids(q=tricky)) == 30
     assert await ids(q="it's") == set()
     assert await ids(document_id=["d-c03", "d-c04"]) == {"c03", "c04"}
+
+
+async def test_any_of_many_values(vectors: VectorStore) -> None:
+    """A filter may list as many values or documents as it is allowed, and more do no harm."""
+    await vectors.create("docs", dimension=DIMENSION, language="en")
+    chunks = [a_chunk(f"report {n}", f"c{n}", metadata={"tag": f"it's {n}"}) for n in range(9)]
+    await vectors.add("docs", chunks, word_vectors([c.text for c in chunks]))
+    for count in (MAX_VALUES, 40 * MAX_VALUES):
+        rest = range(7, count + 7)
+        for filters in (
+            {"tag": [f"it's {n}" for n in rest]},
+            {"document_id": [f"d-c{n}" for n in rest]},
+        ):
+            hits = await vectors.search_text("docs", "report", k=9, filters=filters)
+            near = await vectors.search_vector("docs", word_vector("report"), k=9, filters=filters)
+            assert {hit.chunk_id for hit in hits} == {hit.chunk_id for hit in near} == {"c7", "c8"}
+
+
+async def test_as_many_keys_as_a_filter_may_have(vectors: VectorStore) -> None:
+    """All keys of a filter hold, as many as there may be, each with several values."""
+    values = {f"key {n}": n for n in range(MAX_KEYS)}
+    await vectors.create("docs", dimension=DIMENSION, language="en")
+    await vectors.add("docs", [a_chunk("report", "c", metadata=values)], word_vectors(["report"]))
+    any_of = {key: [value, *("other",) * 14] for key, value in values.items()}
+    assert await found(vectors, "report", filters=any_of) == ["c"]
+    assert await found(vectors, "report", filters=any_of | {"key 63": ["other"]}) == []
 
 
 async def test_only(vectors: VectorStore) -> None:

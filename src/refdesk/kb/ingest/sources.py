@@ -24,8 +24,8 @@ MAX_PAGE_BYTES: Final = 64 * 1024 * 1024
 """Bytes of a page that is added by its address; a larger one is refused."""
 FETCH_S: Final = 60.0
 _REDIRECTS: Final = 5
-_MAX_KEY_CHARS: Final = 4096
-"""Characters of a document's path, address or name; a longer one is refused."""
+MAX_URL_CHARS: Final = 4_096
+"""Characters of a page's address; a longer one is refused."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -93,8 +93,11 @@ def _page(url: str) -> Source | Skipped:
         # It would stand in the store, in reports and in answers: neither kept nor repeated.
         plain = url.replace(f"{userinfo}@", "", 1)
         why = "its address holds a user name or password; a page that wants one is to be saved"
-        return Skipped(key=plain[:_MAX_KEY_CHARS], reason=f"{why} and added as a file", failed=True)
-    return Source(key=url[:_MAX_KEY_CHARS], kind="url")
+        return Skipped(key=plain[:MAX_URL_CHARS], reason=f"{why} and added as a file", failed=True)
+    if len(url) > MAX_URL_CHARS:
+        why = f"its address has {len(url)} characters, and {MAX_URL_CHARS} are allowed"
+        return Skipped(key=url[:MAX_URL_CHARS], reason=why, failed=True)
+    return Source(key=url, kind="url")
 
 
 def _named(path: Path) -> Iterator[Source | Skipped]:

@@ -333,15 +333,19 @@ async def _rows(
 
 
 def _condition(filters: Filters | None, only: Sequence[str] | None) -> str | None:
-    every = [
-        "(" + (" OR ".join(f"array_has(labels, {_quoted(one)})" for one in any_of) or "false") + ")"
-        for any_of in wanted_labels(filters)
-    ]
+    # One call with a list, not a chain of OR: the parser recurses into each part of a chain.
+    every = [_any_label(any_of) for any_of in wanted_labels(filters)]
     if (documents := wanted_documents(filters)) is not None:
         every.append(_one_of("document_id", documents))
     if only is not None:
         every.append(_one_of("id", only))
     return " AND ".join(every) or None
+
+
+def _any_label(labels: Sequence[str]) -> str:
+    if not labels:
+        return "false"
+    return f"array_has_any(labels, [{', '.join(map(_quoted, labels))}])"
 
 
 def _one_of(column: str, values: Sequence[str]) -> str:

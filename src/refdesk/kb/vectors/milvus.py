@@ -419,9 +419,7 @@ def _condition(filters: Filters | None, only: Sequence[str] | None) -> str | Non
     for any_of in wanted_labels(filters):
         if not any_of:
             return None
-        every.append(
-            "(" + " or ".join(f"array_contains(labels, {_quoted(one)})" for one in any_of) + ")"
-        )
+        every.append(f"array_contains_any(labels, [{', '.join(map(_quoted, any_of))}])")
     for column, values in (("document_id", wanted_documents(filters)), ("id", only)):
         if values is not None:
             if not values:
