@@ -15,7 +15,7 @@ import lancedb  # noqa: F401 - loaded here, where no client waits for it
 import onnxruntime  # noqa: F401
 import pytest
 
-from desk import PATHS, Desk, OpenDesk, answers, asks, sse, stream, whole
+from desk import PATHS, Desk, OpenDesk, Stall, Upstream, answers, asks, sse, stream, whole
 from refdesk.errors import StoreError
 
 BASE = "/api/v1/collections"
@@ -266,6 +266,30 @@ async def test_removed_and_added_again(started: OpenDesk) -> None:
         assert again.json()["added"][0]["outcome"] == "added"
         found = await desk.client.post(f"{BASE}/handbook/search", json=search)
         assert found.json()["total"] > 0
+
+
+async def test_a_client_that_leaves(started: OpenDesk) -> None:
+    """When the client of an upload leaves, the embeddings endpoint is asked no more."""
+    upstream = Upstream()
+    await upstream.start()
+    upstream.will([Stall()])
+    embedder = {"type": "openai", "model": "m", "base_url": upstream.url, "dimensions": 2}
+    async with started(upstream=upstream, collections={"far": {"embedder": embedder}}) as desk:
+        where = f"{BASE}/far/documents?name=a.txt"
+        upload = asyncio.create_task(desk.client.post(where, content=b"Words."))
+        await upstream.until(lambda: len(upstream.seen) == 1)
+        upload.cancel()
+        await upstream.until(lambda: upstream.open == 0)
+        await desk.idle()
+        assert len(upstream.seen) == 1
+        (job,) = desk.store.jobs.open("far")
+        assert (job.owner, job.key) == (None, "a.txt")
+        vectors = b'{"data": [{"embedding": [0.6, 0.8], "index": 0}]}'
+        upstream.will(whole(vectors))
+        again = await desk.client.post(where, content=b"Newer words.")
+        assert (again.status_code, len(upstream.seen)) == (201, 2)
+        assert desk.store.jobs.open("far") == []
+    await upstream.stop()
 
 
 HOSTILE = {

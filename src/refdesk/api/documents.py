@@ -63,6 +63,8 @@ async def add_documents(call: Call, name: str) -> Answer:
     body = await call.client.read_body(
         call.scope["headers"], max_bytes=call.host.limits.upload_bytes, timeout_s=UPLOAD_TIMEOUT_S
     )
+    # What a client that leaves had sent is kept, and taken in at the next start or when sent again.
+    call.end_when_left()
     if kind.partition(";")[0].strip().lower() == "application/json" and not _names_a_file(call):
         given = read(schemas.Pages, body, {"urls": ["https://example.com/"]})
         added = await _add_pages(knowledge, name, given)

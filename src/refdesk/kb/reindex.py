@@ -54,6 +54,7 @@ async def rebuild(
     await run(store.staging.discard, collection.index)
     built: dict[str, str] = {}
     revised: dict[str, Document] = {}
+    before: dict[str, str] = {}
     try:
         await index.create(fresh, dimension=dimension, language=collection.language)
         while True:
@@ -74,6 +75,13 @@ async def rebuild(
                     if anew is not None:
                         revised[id_] = anew
                 await told(progress, _progress(len(built), len(wanted), id_, began))
+            lost = [id_ for id_ in missing if id_ not in built]
+            if lost and wanted == before:
+                raise StoreError(
+                    f"the document {lost[0]} of {collection.name!r} is said to be ready, and the"
+                    " store has no passages of it: remove it, add it again, and re-index then"
+                )
+            before = wanted
             if missing:
                 continue
             await index.settle(fresh)

@@ -145,6 +145,28 @@ class Jobs:
             row = connection.execute(select(table).where(table.c.id == job_id)).mappings().one()
             return _as_job(row)
 
+    def replace(
+        self,
+        job_id: str,
+        owner: str,
+        *,
+        kind: SourceKind,
+        metadata: Mapping[str, Any],
+        upload: str | None,
+    ) -> Job | None:
+        """Give a claimed job a newer source; None if the owner no longer holds it."""
+        table = kb_jobs
+        with self._database.write() as connection:
+            done = connection.execute(
+                update(table)
+                .where(table.c.id == job_id, table.c.owner == owner)
+                .values(kind=kind, metadata=dict(metadata), upload=upload)
+            )
+            if not done.rowcount:
+                return None
+            row = connection.execute(select(table).where(table.c.id == job_id)).mappings().one()
+            return _as_job(row)
+
     def keep(self, job_ids: Sequence[str], owner: str, *, lease_s: float) -> None:
         """Say that the owner of some jobs is alive."""
         with self._database.write() as connection:

@@ -110,6 +110,7 @@ class Desk:
         self.papers = papers
         self.index = Index()
         self.embedder = Embedder()
+        self.parser = HereParser()
         self.store = store
         self.opened: list[Knowledge] = []
 
@@ -120,7 +121,7 @@ class Desk:
             self.index,
             lambda _: self.embedder,
             data_dir=self.folder,
-            parser=HereParser(),
+            parser=self.parser,
         )
         self.opened.append(made)
         return made

@@ -7,10 +7,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from sqlalchemy import select
+from sqlalchemy import delete, select
 
 import papers
 from refdesk.errors import ConfigError, StoreError
+from refdesk.kb.collection import Progress
 from refdesk.kb.remembered import without_secrets
 from refdesk.store.passages import Collection, Counts
 from refdesk.store.tables import kb_chunks
@@ -306,3 +307,19 @@ async def test_long_text(desk: Any) -> None:
     (added,) = await knowledge.add("docs", [desk.paper("long.txt", text)])
     for start, end in ((0, 10), (65_530, 65_550), (131_000, 140_000), (65_536, 65_537), (9, 3)):
         assert await knowledge.text(added.document.id, start, end) == text[start:end]
+
+
+async def test_reindexing_a_damaged_document_ends(desk: Any) -> None:
+    """A document whose passages are lost ends a re-index with its name, and changes nothing."""
+    knowledge = desk.knowledge()
+    await knowledge.add("docs", [desk.paper("a.md", "Words."), desk.paper("b.md", "More.")])
+    damaged = next(each for each in await knowledge.documents("docs") if each.title == "a.md")
+    with desk.store.knowledge._database.write() as connection:
+        connection.execute(delete(kb_chunks).where(kb_chunks.c.document_id == damaged.id))
+    index = (await knowledge.show("docs")).index
+    told: list[Progress] = []
+    with pytest.raises(StoreError, match=f"the document {damaged.id} .* the store has no passages"):
+        await knowledge.reindex("docs", progress=told.append)
+    assert len(told) <= 4
+    assert (await knowledge.show("docs")).index == index
+    assert list(desk.index.chunks) == [index]

@@ -14,7 +14,7 @@ import os
 import secrets
 import socket
 import time
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -28,7 +28,15 @@ from refdesk.store import Store
 from refdesk.store.passages import Collection, Job
 
 LEASE_S: Final = 60.0
-_POLL_S: Final = 0.1
+"""Seconds that a claim lasts without a sign of life from its owner; then others may claim it."""
+FIRST_PAUSE_S: Final = 0.1
+"""Seconds before the second look at a document that another owner works on; each pause grows."""
+LONGEST_PAUSE_S: Final = 2.0
+"""Seconds between two later looks."""
+MAX_WAIT_S: Final = 3_600.0
+"""Seconds of such pauses in all; a document that is still worked on then is reported as failed."""
+
+Sleep = Callable[[float], Awaitable[None]]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -68,6 +76,7 @@ class Runner:
         pipeline: Does one.
         folder: Where uploads wait.
         lease_s: How long a claim lasts without a sign of life.
+        sleep: Waits between two looks at a document that another owner works on.
     """
 
     def __init__(
@@ -77,11 +86,14 @@ class Runner:
         *,
         folder: Path,
         lease_s: float = LEASE_S,
+        sleep: Sleep = asyncio.sleep,
     ) -> None:
         self._store = store
         self._pipeline = pipeline
         self._folder = folder
         self._lease_s = lease_s
+        self._sleep = sleep
+        self._closing = asyncio.Event()
         self.owner = owner_here()
         self._mine: set[str] = set()
         self._keeper: asyncio.Task[None] | None = None
@@ -134,10 +146,11 @@ class Runner:
         path = self._folder / name
         await asyncio.to_thread(_keep, path, body)
         source = Source(key=key, kind="upload", path=path, size=len(body))
-        added = await self._one(collection, source, embedder, metadata, name)
-        if await self._open_job(collection.name, key, name) is None:
-            await asyncio.to_thread(path.unlink, missing_ok=True)
-        return added
+        try:
+            return await self._one(collection, source, embedder, metadata, name)
+        finally:
+            if await self._open_job(collection.name, key, name) is None:
+                await asyncio.to_thread(path.unlink, missing_ok=True)
 
     async def resume(
         self,
@@ -169,27 +182,71 @@ class Runner:
         metadata: Mapping[str, Any],
         upload: str | None,
     ) -> Added:
+        for pause in _pauses():
+            job = await self._claimed(collection, source, metadata, upload)
+            if job is not None:
+                return await self._do(job, collection, embedder, source.path)
+            # Another owner works on this very document.  When it is done, it is found unchanged.
+            if not await self._pause(pause):
+                reason = "this process ends while another works on it: add it again"
+                break
+        else:
+            reason = f"others worked on it for {MAX_WAIT_S / 60:.0f} minutes: add it again later"
+        return Added(key=source.key, outcome="failed", reason=reason)
+
+    async def _claimed(
+        self,
+        collection: Collection,
+        source: Source,
+        metadata: Mapping[str, Any],
+        upload: str | None,
+    ) -> Job | None:
+        """Return the job for a source, held by this process; None while another owner has it."""
         run, jobs = self._store.run, self._store.jobs
-        while True:
-            job, fresh = await run(
-                jobs.put,
-                collection.name,
-                source.key,
-                kind=source.kind,
-                metadata=metadata,
-                upload=upload,
-                owner=self.owner,
-                lease_s=self._lease_s,
-            )
-            claimed = self._hold(job) if fresh else await self.claim(job)
-            if claimed is None:
-                # Somebody is at this very document.  When they are done, it is found unchanged.
-                await asyncio.sleep(_POLL_S)
-                continue
-            ours = (job.kind, job.upload) == (source.kind, upload)
-            if ours and dict(job.metadata) == dict(metadata):
-                return await self._do(claimed, collection, embedder, source.path)
-            await self._do(claimed, collection, embedder)
+        job, fresh = await run(
+            jobs.put,
+            collection.name,
+            source.key,
+            kind=source.kind,
+            metadata=metadata,
+            upload=upload,
+            owner=self.owner,
+            lease_s=self._lease_s,
+        )
+        if fresh:
+            return self._hold(job)
+        claimed = await self.claim(job)
+        if claimed is None:
+            return None
+        same = (claimed.kind, claimed.upload) == (source.kind, upload)
+        if same and dict(claimed.metadata) == dict(metadata):
+            return claimed
+        # What was left undone here is an older version: this one takes its place.
+        newer = await run(
+            jobs.replace,
+            claimed.id,
+            self.owner,
+            kind=source.kind,
+            metadata=metadata,
+            upload=upload,
+        )
+        if newer is None:
+            self._mine.discard(claimed.id)
+        elif claimed.upload not in (None, upload):
+            path = self._folder / claimed.upload
+            await asyncio.to_thread(path.unlink, missing_ok=True)
+        return newer
+
+    async def _pause(self, seconds: float) -> bool:
+        """Wait; False as soon as this process closes."""
+        closing = asyncio.ensure_future(self._closing.wait())
+        sleeping = asyncio.ensure_future(self._sleep(seconds))
+        try:
+            await asyncio.wait((closing, sleeping), return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            closing.cancel()
+            sleeping.cancel()
+        return not self._closing.is_set()
 
     async def _do(
         self,
@@ -292,11 +349,21 @@ class Runner:
         return [results[at] for at in range(len(things))]
 
     async def aclose(self) -> None:
-        """Stop renewing leases."""
+        """Stop waiting for others, and renewing leases."""
+        self._closing.set()
         if self._keeper is not None:
             self._keeper.cancel()
             with suppress(asyncio.CancelledError):
                 await self._keeper
+
+
+def _pauses() -> Iterator[float]:
+    """Yield pauses that grow, `MAX_WAIT_S` in all."""
+    pause, waited = FIRST_PAUSE_S, 0.0
+    while waited < MAX_WAIT_S:
+        yield pause
+        waited += pause
+        pause = min(1.5 * pause, LONGEST_PAUSE_S)
 
 
 def owner_here() -> str:
