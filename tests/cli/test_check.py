@@ -195,7 +195,10 @@ def test_embedders(tmp_path: Path) -> None:
     code, out, _ = check(tmp_path, GOOD + "collections: {a/b: {}, c: {chunk_chars: 9}}\n")
     assert code == 3
     assert "is no name for a collection" in out
-    assert "should be at least 50" in out
+    assert "chunk_chars: is 9, but should be at least 50: a shorter passage says too little" in out
+    for chars, told in ((0, "at least 50"), (49, "at least 50"), (20_001, "at most 20000")):
+        code, out, _ = check(tmp_path, GOOD + f"collections: {{c: {{chunk_chars: {chars}}}}}\n")
+        assert (code, f"is {chars}, but should be {told}" in out) == (3, True)
 
 
 def test_ray(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

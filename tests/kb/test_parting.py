@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
+from collections.abc import Sequence
+
 from hypothesis import given
 from hypothesis import strategies as st
 
-from refdesk.kb.ingest.chunk import Shape, parted
+from refdesk.kb.ingest.chunk import Piece, Shape, parted
 from refdesk.kb.ingest.pipeline import chunks_from
 from refdesk.kb.parting import page_starts, parted_anew
 from refdesk.store.passages import Document, DocumentReport
@@ -22,6 +25,13 @@ LINES = st.sampled_from(
         "x" * 90,
     ]
 )
+
+
+async def part(text: str, *, shape: Shape, chars: int, pages: Sequence[int]) -> list[Piece]:
+    """Part a text in this process."""
+    return parted(text, shape=shape, chars=chars, pages=pages)
+
+
 PAGES = st.lists(st.lists(LINES, max_size=8).map("\n".join), min_size=1, max_size=5)
 SHAPES: st.SearchStrategy[Shape] = st.sampled_from(["plain", "markdown"])
 
@@ -44,7 +54,7 @@ def test_as_if_read_again(pages: list[str], shape: Shape, paged: bool, first: in
     )
     chunks = chunks_from(document, parted(text, shape=shape, chars=first, pages=known))
     wanted = parted(text, shape=shape, chars=120, pages=known)
-    anew = parted_anew(document, chunks, text, 120)
+    anew = asyncio.run(parted_anew(document, chunks, text, 120, part))
     if anew is None:
         assert [(one.start, one.end) for one in chunks] == [(one.start, one.end) for one in wanted]
         return

@@ -10,6 +10,8 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from refdesk.config.fields import ChunkChars
+
 
 class _Sent(BaseModel):
     model_config = ConfigDict(
@@ -41,8 +43,8 @@ class NewCollection(_Sent):
         default="auto", min_length=1, max_length=35, description="ISO 639-1, or `auto`."
     )
     graph: bool = Field(default=False, description="Whether entities and relations are kept.")
-    chunk_chars: int = Field(
-        default=1000, ge=50, le=20_000, description="How long a passage is, in characters."
+    chunk_chars: ChunkChars = Field(
+        default=1000, description="How long a passage is, in characters."
     )
     permission: Any = Field(default=None, description="Who may read it; null: everyone.")
 
@@ -53,8 +55,8 @@ class Reindexing(_Sent):
     embedder: str | Embedder | None = Field(
         default=None, description="Another embedder; null: the same, or the configured one."
     )
-    chunk_chars: int | None = Field(
-        default=None, ge=50, le=20_000, description="Another length of passages; null: the same."
+    chunk_chars: ChunkChars | None = Field(
+        default=None, description="Another length of passages; null: the same."
     )
 
 

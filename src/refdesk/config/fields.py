@@ -7,6 +7,7 @@ from typing import Annotated, Any, Final
 from urllib.parse import urlsplit
 
 from pydantic import (
+    AfterValidator,
     BaseModel,
     BeforeValidator,
     ConfigDict,
@@ -16,6 +17,11 @@ from pydantic import (
     WithJsonSchema,
     model_validator,
 )
+
+MIN_CHUNK_CHARS: Final = 50
+"""Characters of a collection's passages (`chunk_chars`); fewer are refused."""
+MAX_CHUNK_CHARS: Final = 20_000
+"""Characters of a collection's passages (`chunk_chars`); more are refused."""
 
 _CONTROL: Final = re.compile(r"[\x00-\x1f\x7f]")
 
@@ -142,6 +148,21 @@ def _ray_address(value: Any) -> Any:
     return value
 
 
+def fitting_chunk_chars(chars: int) -> int:
+    """Return a length of passages, or raise ValueError with the reason why it cannot be."""
+    if chars < MIN_CHUNK_CHARS:
+        raise ValueError(
+            f"should be at least {MIN_CHUNK_CHARS}: a shorter passage says too little to be found;"
+            " 1000 is usual"
+        )
+    if chars > MAX_CHUNK_CHARS:
+        raise ValueError(
+            f"should be at most {MAX_CHUNK_CHARS}: few embedders read more of a passage; 1000 is"
+            " usual"
+        )
+    return chars
+
+
 def _timezone(value: Any) -> Any:
     # The zone itself is looked up where it is used: a slim system may lack the tables.
     if isinstance(value, str) and not re.fullmatch(
@@ -154,6 +175,12 @@ def _timezone(value: Any) -> Any:
 Text = Annotated[str, StringConstraints(min_length=1)]
 Count = Annotated[int, BeforeValidator(_no_bool), Field(ge=0)]
 Positive = Annotated[int, BeforeValidator(_no_bool), Field(ge=1)]
+ChunkChars = Annotated[
+    int,
+    BeforeValidator(_no_bool),
+    AfterValidator(fitting_chunk_chars),
+    Field(json_schema_extra={"minimum": MIN_CHUNK_CHARS, "maximum": MAX_CHUNK_CHARS}),
+]
 Share = Annotated[float, BeforeValidator(_no_bool), Field(ge=0, le=1, allow_inf_nan=False)]
 Weight = Annotated[float, BeforeValidator(_no_bool), Field(ge=0, allow_inf_nan=False)]
 Flag = Annotated[bool, BeforeValidator(_known_bool)]

@@ -7,6 +7,7 @@ from typing import Annotated, Any
 from pydantic import BeforeValidator, Field, WithJsonSchema, model_validator
 
 from refdesk.config.fields import (
+    ChunkChars,
     Count,
     Flag,
     Listed,
@@ -188,8 +189,8 @@ class CollectionEntry(Section):
     entity_types: tuple[Text, ...] = Field(
         default=(), description="What a model looks for; unset: persons, organizations, …"
     )
-    chunk_chars: Positive = Field(
-        default=1000, ge=50, description="How long a chunk is, in characters."
+    chunk_chars: ChunkChars = Field(
+        default=1000, description="How long a chunk is, in characters: 50 to 20,000."
     )
     permission: Any = Field(default=None, description="Who may read it; unset: everyone.")
 

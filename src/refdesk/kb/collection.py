@@ -16,6 +16,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Final
 
+from refdesk.config.fields import fitting_chunk_chars
 from refdesk.config.references import COLLECTION_NAME
 from refdesk.errors import ConfigError, StoreError
 from refdesk.fetch import Fetcher
@@ -35,7 +36,6 @@ __all__ = ["Added", "Chunk", "Collection", "Document", "Job", "Knowledge", "OnPr
 
 EmbedderFor = Callable[[Collection], PassageEmbedder]
 
-MIN_CHUNK_CHARS: Final = 50
 _REINDEX_KEY: Final = " reindex"
 """A job that is no document's: no key of one begins with a space."""
 _ABANDONED_S: Final = 3600.0
@@ -368,9 +368,8 @@ class Knowledge:
 
 
 def check_chunk_chars(chars: int) -> None:
-    """Raise ConfigError if passages of such a length would say too little."""
-    if chars < MIN_CHUNK_CHARS:
-        raise ConfigError(
-            f"chunk_chars is {chars}; a passage of fewer than {MIN_CHUNK_CHARS} characters says too"
-            " little: 1000 is usual"
-        )
+    """Raise ConfigError, with the reason, if passages of such a length are not made."""
+    try:
+        fitting_chunk_chars(chars)
+    except ValueError as exc:
+        raise ConfigError(f"chunk_chars is {chars}, but {exc}") from None

@@ -10,9 +10,9 @@ from __future__ import annotations
 import secrets
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Final
+from typing import Final, Protocol
 
-from refdesk.kb.ingest.chunk import Shape, parted
+from refdesk.kb.ingest.chunk import Piece, Shape
 from refdesk.kb.ingest.pipeline import chunks_from
 from refdesk.kb.ingest.report import covered
 from refdesk.store.passages import Chunk, Document
@@ -24,8 +24,18 @@ _SHAPES: Final[dict[str, Shape]] = {
 }
 
 
-def parted_anew(
-    document: Document, chunks: Sequence[Chunk], text: str, chars: int
+class Part(Protocol):
+    """Parts a text, such as `refdesk.kb.ingest.pipeline.Pipeline.part`."""
+
+    async def __call__(
+        self, text: str, *, shape: Shape, chars: int, pages: Sequence[int]
+    ) -> list[Piece]:
+        """Return the passages."""
+        ...
+
+
+async def parted_anew(
+    document: Document, chunks: Sequence[Chunk], text: str, chars: int, part: Part
 ) -> tuple[Document, list[Chunk]] | None:
     """
     Return a document as a new revision, with passages of about so many characters.
@@ -37,10 +47,11 @@ def parted_anew(
         chunks: Its passages, in order.
         text: All of its text.
         chars: How long a passage is to be.
+        part: Parts the text.
     """
     shape = document.report.shape or _SHAPES.get(document.mime, "markdown")
     pages = page_starts(chunks, document.pages, len(text))
-    pieces = parted(text, shape=shape, chars=chars, pages=pages)
+    pieces = await part(text, shape=shape, chars=chars, pages=pages)
     places = [(piece.start, piece.end) for piece in pieces]
     if not places or places == [(chunk.start, chunk.end) for chunk in chunks]:
         return None

@@ -8,13 +8,13 @@ both hold the same documents.
 
 from __future__ import annotations
 
-import asyncio
 import time
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from refdesk.errors import StoreError
+from refdesk.errors import IngestError, StoreError
 from refdesk.kb.ingest.jobs import OnProgress, Progress, told
+from refdesk.kb.ingest.parse import Refused
 from refdesk.kb.ingest.pipeline import Pipeline
 from refdesk.kb.parting import parted_anew
 from refdesk.kb.ports import ChunkIndex, PassageEmbedder
@@ -66,7 +66,7 @@ async def rebuild(
                 await run(store.staging.discard, collection.index, id_)
             missing = [id_ for id_ in wanted if id_ not in built]
             for id_ in missing:
-                read = await _read(store, collection, id_)
+                read = await _read(store, pipeline, collection, id_)
                 # It may be another revision by now, or gone; the next round sees that.
                 if read is not None:
                     document, anew, chunks = read
@@ -109,7 +109,7 @@ async def rebuild(
 
 
 async def _read(
-    store: Store, collection: Collection, document_id: str
+    store: Store, pipeline: Pipeline, collection: Collection, document_id: str
 ) -> tuple[Document, Document | None, Sequence[Chunk]] | None:
     """Return a document, what becomes of it if it is parted anew, and its passages then."""
     run, knowledge = store.run, store.knowledge
@@ -118,7 +118,10 @@ async def _read(
     if document is None or not chunks or chunks[0].revision != document.revision:
         return None
     text = await run(knowledge.text, document_id, 0, document.characters)
-    anew = await asyncio.to_thread(parted_anew, document, chunks, text, collection.chunk_chars)
+    try:
+        anew = await parted_anew(document, chunks, text, collection.chunk_chars, pipeline.part)
+    except Refused as refused:
+        raise IngestError(f"{document.key} cannot be parted anew: {refused}") from None
     if anew is None:
         return document, None, chunks
     await run(store.staging.put, collection.index, document_id, anew[1])

@@ -16,7 +16,8 @@ from postgres import answering, schema
 from refdesk.errors import StoreError
 from refdesk.kb.collection import Collection, Knowledge
 from refdesk.kb.ingest import parse_child
-from refdesk.kb.ingest.parse import Parsed, Parser, parsed
+from refdesk.kb.ingest.chunk import Piece, Shape
+from refdesk.kb.ingest.parse import Parsed, Parser, parsed, pieces
 from refdesk.kb.ports import Vectors
 from refdesk.store import Store, StoreKey
 from refdesk.store.passages import Chunk
@@ -100,6 +101,13 @@ class HereParser(Parser):
         """Return what a document says, as the child would."""
         asked = {"path": os.fsencode(path).hex(), "name": name, "max_chars": 1_000_000}
         return parsed(msgspec.json.encode(parse_child.answer(asked)))
+
+    async def part(
+        self, text: str, *, shape: Shape, chars: int, pages: Sequence[int] = ()
+    ) -> list[Piece]:
+        """Return the passages of a text, as the child would."""
+        asked = {"text": text, "shape": shape, "chars": chars, "pages": list(pages)}
+        return pieces(msgspec.json.encode(parse_child.part(asked)), text)
 
 
 class Desk:

@@ -9,8 +9,9 @@ from typing import Any
 import pytest
 
 import papers
-from refdesk.errors import ConfigError, StoreError
+from refdesk.errors import ConfigError, IngestError, StoreError
 from refdesk.kb.collection import Knowledge, Progress
+from refdesk.kb.ingest import chunk as chunk_module
 from refdesk.kb.ingest import jobs as job_module
 from refdesk.kb.ingest.jobs import is_dead, owner_here
 from refdesk.store import Store
@@ -403,3 +404,18 @@ async def test_files_of_another_machine(desk: Any, monkeypatch: pytest.MonkeyPat
     done = await desk.knowledge().resume()
     assert {one.outcome for one in done} == {"failed"}
     assert desk.store.jobs.open() == []
+
+
+async def test_too_many_passages(desk: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A document of too many passages fails with the reason; a re-index that makes them ends."""
+    knowledge = desk.knowledge()
+    (kept,) = await knowledge.add("docs", [desk.paper("a.md", "Some words. " * 60)])
+    monkeypatch.setattr(chunk_module, "MAX_PASSAGES", kept.document.chunks)
+    (refused,) = await knowledge.add("docs", [desk.paper("b.md", "More words. " * 120)])
+    assert refused.outcome == "failed"
+    assert "passages: split it, or have longer passages (chunk_chars)" in (refused.reason or "")
+    with pytest.raises(IngestError, match=r"a\.md cannot be parted anew: it makes more than"):
+        await knowledge.reindex("docs", chunk_chars=50)
+    assert (await knowledge.show("docs")).chunk_chars == 60
+    assert len(desk.index.chunks) == 1
+    desk.consistent()

@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 import papers
+from refdesk.kb.ingest.chunk import parted
 from refdesk.kb.ingest.parse import COMMAND, Parsed, ParseLimits, Parser, Refused
 
 HTML = (
@@ -142,3 +143,34 @@ async def test_gone(parser: Parser, tmp_path: Path) -> None:
     """A file that is not there is refused."""
     with pytest.raises(Refused, match="cannot be opened"):
         await parser.read(tmp_path / "nothing", "nothing")
+
+
+async def test_parted_in_the_child(parser: Parser) -> None:
+    """A text is parted by the child as it would be here, with pages, headings and headers."""
+    marked = "# One\n\nSome words 中文 é.\n\n| a | b |\n|---|---|\n" + "| 1 | 2 |\n" * 40
+    for shape, text, pages in (
+        ("markdown", marked, (0, 9)),
+        ("rows", "name,note\n" + "anna,one\n" * 40, ()),
+        ("plain", "One two. " * 40, (0, 100, 200)),
+        ("plain", "", ()),
+    ):
+        there = await parser.part(text, shape=shape, chars=80, pages=pages)  # type: ignore[arg-type]
+        assert there == parted(text, shape=shape, chars=80, pages=pages)  # type: ignore[arg-type]
+
+
+async def test_parting_has_the_limits_of_reading() -> None:
+    """A text that takes too much time or memory to part is refused, and the next one is parted."""
+    text = "参考台回答问题并且给出出处" * 40_000
+    for limits, told in (
+        (ParseLimits(seconds=0.05), "took longer to read than the 0.05 s"),
+        (ParseLimits(memory=64 * 1024 * 1024), "memory"),
+    ):
+        parser = Parser(limits)
+        with pytest.raises(Refused, match=told):
+            await parser.part(text * 10, shape="plain", chars=50)
+        await parser.aclose()
+    parser = Parser()
+    with pytest.raises(Refused, match="more than 200000 passages: split it"):
+        await parser.part("# a\nb\n" * 200_001, shape="markdown", chars=50)
+    assert len(await parser.part("a b", shape="plain", chars=50)) == 1
+    await parser.aclose()

@@ -3,38 +3,57 @@ Parts a document's text into passages.
 
 A passage never runs across a heading, unless the heading stands alone, nor across a page; a row of
 a table is never cut while it fits, and every part of a table begins with the table's header.
-Offsets come from parting the text, never from looking for it again.
+Offsets come from parting the text, never from looking for it again.  Time, and what comes out, grow
+with the text, whatever is in it.
 """
 
 from __future__ import annotations
 
 import bisect
-import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
-from typing import Final, Literal
+from dataclasses import dataclass, field, replace
+from typing import Any, Final, Literal
 
 from semantic_text_splitter import MarkdownSplitter, TextSplitter
 
+from refdesk.kb.ingest.headings import FENCE, Section, lines_of, plain, sections
+
 Shape = Literal["plain", "markdown", "rows"]
 
-_SLAB: Final = 20_000
+MAX_PASSAGES: Final = 200_000
+"""Passages of one document; one that makes more is refused."""
+REPEATED: Final = 4
 """
-How much is given to the splitter at once, if passages are not longer than a tenth of it.
+Characters that passages repeat (header rows, headings, captions) for each one of the text.
 
-Where a text has no spaces, its time grows with the square of the length: 200,000 characters of
-Chinese take 12 s at once and 1.4 s in such pieces (semantic-text-splitter 0.33, November 2026).
+Those beyond, and beyond `REPEATED_FLOOR`, are left out: documents as people write them have fewer
+than one, and without a bound a text of sections of one word under a long heading grows without end.
 """
+REPEATED_FLOOR: Final = 65_536
+"""Characters that passages may repeat in any case, however short the text is."""
+
+_MOST_SLAB: Final = 20_000
+"""
+How much is given to the splitter at once, unless ten passages are longer.
+
+Where a text has neither spaces nor full stops, its time for a passage grows with what follows:
+20,000 characters of Chinese in passages of 50 take 2.7 s at once, and 0.2 s in slabs of 20 passages
+(semantic-text-splitter 0.33, November 2026).
+"""
+_SLAB_PASSAGES: Final = 20
 _MAX_CAPTION: Final = 200
 """Characters of a table's caption that its parts repeat."""
+_CAPTION_WITHIN: Final = 2_000
 _MAX_QUOTED_LINES: Final = 50
 """Lines that one quoted cell may span; beyond it the quote is taken for text."""
+_LEAD: Final = " > "
+_LEAST_LEAD: Final = 200
+"""A passage has half of its length for headings and caption, or so many characters."""
+_TABLE_MARKS: Final = frozenset(" \t:|-")
 
-_HEADING: Final = re.compile(r" {0,3}(#{1,6})(?:[ \t]+(.*?))??(?:[ \t]+#*)?[ \t]*$")
-_FENCE: Final = re.compile(r" {0,3}(`{3,}|~{3,})")
-_UNDERLINE: Final = re.compile(r" {0,3}(=+|-{2,})[ \t]*$")
-_TABLE_RULE: Final = re.compile(r"[ \t]*\|?[ \t:|-]*-[ \t:|-]*$")
-_MARKUP: Final = re.compile(r"\\(?=[^\w\s])|[*_`]{1,3}(?=\S)|(?<=\S)[*_`]{1,3}")
+
+class TooManyPassages(ValueError):
+    """A text makes more passages than a document may have; the end of a sentence about it."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -49,17 +68,15 @@ class Piece:
     lead: str = field(default="", repr=False)
     """What goes before the text where it is indexed: headings and caption that it has not."""
 
+    def packed(self) -> list[Any]:
+        """Return its values for JSON, with the header alone where the text can be cut again."""
+        header = self.text[: len(self.text) - (self.end - self.start)]
+        return [self.start, self.end, header, self.heading, self.page, self.lead]
+
     @property
     def index_text(self) -> str:
         """What is embedded and searched."""
         return f"{self.lead}\n{self.text}" if self.lead else self.text
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class _Section:
-    start: int
-    end: int
-    heading: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -76,126 +93,74 @@ def parted(text: str, *, shape: Shape, chars: int, pages: Sequence[int] = ()) ->
     Args:
         text: The extracted text.
         shape: Whether it has Markdown's headings and tables, rows of a table, or neither.
-        chars: How long a passage is at most, headings and header rows aside.
+        chars: How long a passage is at most, its header row included, from 1; a row of a table
+            that is up to four times as long stays whole.
         pages: Where each page begins, where there are pages.
+
+    Raises:
+        TooManyPassages: There are more than `MAX_PASSAGES`.
     """
     if shape == "rows":
-        found = list(_rows(text, chars))
+        found = _rows(text, chars)
     elif shape == "markdown":
-        found = [
+        found = (
             piece
-            for section in _by_page(_sections(text), pages)
+            for section in _by_page(sections(text), pages)
             for piece in _section(text, section, chars)
-        ]
+        )
     else:
-        whole = _Section(start=0, end=len(text))
-        found = [
+        whole = Section(start=0, end=len(text))
+        found = (
             piece
             for part in _by_page([whole], pages)
             for piece in _prose(text, part, part.start, part.end, chars, False)
-        ]
-    if not pages:
-        return found
-    return [
-        Piece(
-            text=piece.text,
-            start=piece.start,
-            end=piece.end,
-            heading=piece.heading,
-            lead=piece.lead,
-            page=max(1, bisect.bisect_right(pages, piece.start)),
         )
-        for piece in found
-    ]
+    return list(_finished(text, found, pages))
 
 
-def _lines(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
-    """Yield where each line begins and ends, without its line end."""
-    while start < end:
-        stop = text.find("\n", start, end)
-        if stop < 0:
-            stop = end
-        yield start, stop
-        start = stop + 1
-
-
-def _sections(text: str) -> list[_Section]:
-    path: list[tuple[int, str]] = []
-    sections: list[_Section] = []
-    start, bare, fence = 0, True, ""
-    before: tuple[int, str] | None = None
-    body = _front_matter(text)
-
-    def close(at: int) -> None:
-        nonlocal start
-        if at > start:
-            heading = tuple(name for _, name in path if name)
-            sections.append(_Section(start=start, end=at, heading=heading))
-        start = at
-
-    for at, stop in _lines(text, body, len(text)):
-        line = text[at:stop]
-        mark = _FENCE.match(line)
-        if fence:
-            if mark and mark[1].startswith(fence) and not line.strip(" `~"):
-                fence = ""
-            before = None
-            continue
-        level, name, where = 0, "", at
-        if mark:
-            fence = mark[1]
-        elif found := _HEADING.match(line):
-            level, name = len(found[1]), found[2] or ""
-        elif before and (under := _UNDERLINE.match(line)):
-            level, name, where = (1 if under[1][0] == "=" else 2), before[1], before[0]
-        if level:
-            # A heading with nothing under it goes with what follows: alone it says too little.
-            if not bare:
-                close(where)
-            path = [one for one in path if one[0] < level] + [(level, _plain(name))]
-            bare, before = True, None
+def _finished(text: str, found: Iterator[Piece], pages: Sequence[int]) -> Iterator[Piece]:
+    """Yield passages with their page, and with what they repeat as long as it is not too much."""
+    spare = REPEATED * len(text) + REPEATED_FLOOR
+    for count, piece in enumerate(found):
+        if count == MAX_PASSAGES:
+            raise TooManyPassages(
+                f"it makes more than {MAX_PASSAGES} passages: split it, or have longer passages"
+                " (chunk_chars)"
+            )
+        body = piece.end - piece.start
+        repeated = len(piece.text) - body + len(piece.lead) + sum(map(len, piece.heading))
+        if repeated > spare:
+            piece = replace(piece, text=text[piece.start : piece.end], heading=(), lead="")
         else:
-            if line.strip():
-                bare = False
-            usable = line.strip() and not mark and line.lstrip()[0] not in "|>-*+#"
-            before = (at, line.strip()) if usable else None
-    close(len(text))
-    return sections
+            spare -= repeated
+        if pages:
+            piece = replace(piece, page=max(1, bisect.bisect_right(pages, piece.start)))
+        yield piece
 
 
-def _by_page(sections: Sequence[_Section], pages: Sequence[int]) -> Iterator[_Section]:
+def _by_page(sections: Sequence[Section], pages: Sequence[int]) -> Iterator[Section]:
     """Part sections where pages begin: a passage that is shown with its page is all on it."""
     for section in sections:
         start = section.start
-        for page in pages[bisect.bisect_right(pages, start) :]:
+        for number in range(bisect.bisect_right(pages, start), len(pages)):
+            page = pages[number]
             if page >= section.end:
                 break
-            yield _Section(start=start, end=page, heading=section.heading)
+            yield Section(start=start, end=page, heading=section.heading)
             start = page
-        yield _Section(start=start, end=section.end, heading=section.heading)
+        yield Section(start=start, end=section.end, heading=section.heading)
 
 
-def _front_matter(text: str) -> int:
-    if not text.startswith("---\n"):
-        return 0
-    end = text.find("\n---\n", 3, 10_000)
-    return end + 5 if end > 0 else 0
-
-
-def _plain(name: str) -> str:
-    return _MARKUP.sub("", name).strip()
-
-
-def _section(text: str, section: _Section, chars: int) -> Iterator[Piece]:
+def _section(text: str, section: Section, chars: int) -> Iterator[Piece]:
     start, end = _trimmed(text, section.start, section.end)
     if end - start <= chars:
         if end > start:
-            yield _piece(text, section, start, end)
+            yield _piece(text, section, start, end, chars)
         return
     for run in _runs(text, start, end):
         if run.table:
             caption = _caption(text, section.start, run.start)
-            lines = list(_lines(text, run.start, run.end))
+            lines = list(lines_of(text, run.start, run.end))
             yield from _table(text, section, lines[0][0], lines[1][1], lines[2:], chars, caption)
         else:
             yield from _prose(text, section, run.start, run.end, chars, True)
@@ -204,17 +169,17 @@ def _section(text: str, section: _Section, chars: int) -> Iterator[Piece]:
 def _runs(text: str, start: int, end: int) -> list[_Run]:
     """Return prose and tables in turn."""
     runs: list[_Run] = []
-    lines = list(_lines(text, start, end))
+    lines = list(lines_of(text, start, end))
     at, open_, fence = 0, start, ""
     while at < len(lines):
         line = text[slice(*lines[at])]
-        if mark := _FENCE.match(line):
+        if mark := FENCE.match(line):
             if not fence:
                 fence = mark[1]
             elif mark[1].startswith(fence):
                 fence = ""
         follows = text[slice(*lines[at + 1])] if at + 1 < len(lines) else ""
-        is_head = not fence and "|" in line and "|" in follows and _TABLE_RULE.match(follows)
+        is_head = not fence and "|" in line and "|" in follows and _is_rule(follows)
         if not is_head:
             at += 1
             continue
@@ -231,18 +196,31 @@ def _runs(text: str, start: int, end: int) -> list[_Run]:
     return runs
 
 
+def _is_rule(line: str) -> bool:
+    """Whether a line is the one between header and rows, such as ``|---|:--|``."""
+    return "-" in line and _TABLE_MARKS.issuperset(line)
+
+
 def _caption(text: str, start: int, table: int) -> str:
     """Return the line above a table, which usually says what it shows."""
-    lines = [text[slice(*line)].strip() for line in _lines(text, max(start, table - 2000), table)]
-    said = next((line for line in reversed(lines) if line), "")
-    return _plain(said.lstrip("# ")) if len(said) <= _MAX_CAPTION and "|" not in said else ""
+    above = text[max(start, table - _CAPTION_WITHIN) : table].rstrip()
+    said = above[above.rfind("\n") + 1 :].strip()
+    return plain(said.lstrip("# ")) if len(said) <= _MAX_CAPTION and "|" not in said else ""
 
 
 def _prose(
-    text: str, section: _Section, start: int, end: int, chars: int, markdown: bool
+    text: str, section: Section, start: int, end: int, chars: int, markdown: bool
 ) -> Iterator[Piece]:
+    for at, last in _spans(text, start, end, chars, markdown):
+        yield _piece(text, section, at, last, chars)
+
+
+def _spans(
+    text: str, start: int, end: int, chars: int, markdown: bool = False
+) -> Iterator[tuple[int, int]]:
+    """Yield where the passages of a text begin and end, in time that grows with its length."""
     splitter = MarkdownSplitter(chars) if markdown else TextSplitter(chars)
-    slab = max(_SLAB, 10 * chars)
+    slab = max(min(_MOST_SLAB, _SLAB_PASSAGES * chars), 10 * chars)
     while start < end:
         stop = min(end, start + slab)
         if stop < end:
@@ -250,7 +228,7 @@ def _prose(
         for offset, part in splitter.chunk_indices(text[start:stop]):
             at, last = _trimmed(text, start + offset, start + offset + len(part))
             if last > at:
-                yield _piece(text, section, at, last)
+                yield at, last
         start = stop
 
 
@@ -264,45 +242,56 @@ def _soft_end(text: str, start: int, stop: int) -> int:
 
 def _table(
     text: str,
-    section: _Section,
+    section: Section,
     head: int,
     head_end: int,
     rows: Sequence[tuple[int, int]],
     chars: int,
     caption: str = "",
 ) -> Iterator[Piece]:
-    """Part a table between rows; ``head`` to ``head_end`` is what each part begins with."""
-    header = text[head:head_end]
-    room = max(chars - len(header) - 1, chars // 2)
-    at, first = 0, True
-    if not rows:
-        yield _piece(text, section, head, head_end, caption)
+    """
+    Part a table between rows; ``head`` to ``head_end`` is what each part begins with.
+
+    A header that is longer than half of a passage is a passage by itself, and is cut where it is
+    repeated: a part with its header is no longer than a passage, unless a row is.
+    """
+    header = _repeated(text[head:head_end], chars // 2)
+    room = max(1, chars - len(header) - 1) if header else chars
+    whole = len(header) == head_end - head and bool(rows)
+    if not whole:
+        for begin, stop in _spans(text, head, head_end, chars):
+            yield _piece(text, section, begin, stop, chars, caption)
+    at = 0
     while at < len(rows):
         last = at
         while last + 1 < len(rows) and rows[last + 1][1] - rows[at][0] <= room:
             last += 1
         start, end = rows[at][0], rows[last][1]
-        if end - start > 4 * room:
-            spans = [
-                (start + offset, start + offset + len(part))
-                for offset, part in TextSplitter(room).chunk_indices(text[start:end])
-            ]
-        else:
-            spans = [(start, end)]
+        spans = [(start, end)] if end - start <= 4 * room else _spans(text, start, end, room)
         for begin, stop in spans:
-            if first:
-                yield _piece(text, section, head, stop, caption)
+            if whole:
+                yield _piece(text, section, head, stop, chars, caption)
             elif text[begin:stop].strip():
-                yield _piece(text, section, begin, stop, caption, header)
-            first = False
+                yield _piece(text, section, begin, stop, chars, caption, header)
+            whole = False
         at = last + 1
+
+
+def _repeated(header: str, most: int) -> str:
+    """Return the beginning of a header, up to a cell, where it is too long to be repeated."""
+    if len(header) <= most:
+        return header
+    line = header.partition("\n")[0][: max(0, most - 2)]
+    cell = max(line.rfind(mark) for mark in "|,;\t")
+    kept = (line[:cell] if cell > 0 else line).rstrip()
+    return f"{kept} …" if kept else ""
 
 
 def _rows(text: str, chars: int) -> Iterator[Piece]:
     records = [(start, end) for start, end in _records(text) if text[start:end].strip(' \t,;|"\n')]
     if not records:
         return
-    section = _Section(start=0, end=len(text))
+    section = Section(start=0, end=len(text))
     (head, head_end), rest = records[0], records[1:]
     yield from _table(text, section, head, head_end, rest, chars)
 
@@ -311,7 +300,7 @@ def _records(text: str) -> Iterator[tuple[int, int]]:
     """Yield where each record of a CSV begins and ends; a quoted field may hold line ends."""
     waiting: list[tuple[int, int]] = []
     odd = False
-    for start, end in _lines(text, 0, len(text)):
+    for start, end in lines_of(text, 0, len(text)):
         waiting.append((start, end))
         odd ^= bool(text.count('"', start, end) % 2)
         if not odd:
@@ -325,13 +314,23 @@ def _records(text: str) -> Iterator[tuple[int, int]]:
 
 
 def _piece(
-    text: str, section: _Section, start: int, end: int, caption: str = "", header: str = ""
+    text: str,
+    section: Section,
+    start: int,
+    end: int,
+    chars: int,
+    caption: str = "",
+    header: str = "",
 ) -> Piece:
     body = text[start:end]
     shown = f"{header}\n{body}" if header else body
     above = [name for name in (*section.heading, caption) if name]
     missing = [name for at, name in enumerate(above) if name not in above[:at]]
-    lead = " > ".join(name for name in missing if name not in body)
+    lead = _LEAD.join(name for name in missing if name.removesuffix("…") not in body)
+    most = max(_LEAST_LEAD, chars // 2)
+    if len(lead) > most:
+        # What stands nearest says most.
+        lead = "…" + lead[1 - most :]
     return Piece(text=shown, start=start, end=end, heading=section.heading, lead=lead)
 
 

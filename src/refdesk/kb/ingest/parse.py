@@ -10,14 +10,15 @@ import asyncio
 import os
 import signal
 import sys
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Final, Literal
+from typing import Any, Final, Literal
 
 import msgspec
 
-from refdesk.kb.ingest.chunk import Shape
+from refdesk.kb.ingest.chunk import Piece, Shape
 
 COMMAND: Final = (sys.executable, "-I", str(Path(__file__).with_name("parse_child.py")))
 _ENVIRONMENT: Final = ("PATH", "LANG", "LC_ALL", "SYSTEMROOT")
@@ -100,9 +101,15 @@ class _Answer(msgspec.Struct, kw_only=True):
     parser: str | None = None
 
 
+class _Parts(msgspec.Struct, kw_only=True):
+    ok: bool
+    error: str = ""
+    pieces: list[tuple[int, int, str, tuple[str, ...], int | None, str]] = []
+
+
 class Parser:
     """
-    Reads documents, several at once if asked to, each in a child that reads one at a time.
+    Reads documents and parts them, several at once if asked to, each in a child that does one.
 
     Args:
         limits: What one document may cost.
@@ -129,11 +136,32 @@ class Parser:
         """
         limits = self.limits
         await asyncio.to_thread(check_size, path, limits)
+        # A name from a file system may hold bytes that are no UTF-8.
+        plain = name.encode("utf-8", "replace").decode()
+        place = os.fsencode(path).hex()
+        asked = {"path": place, "name": plain, "max_chars": limits.characters}
+        return parsed(await self._ask(asked))
+
+    async def part(
+        self, text: str, *, shape: Shape, chars: int, pages: Sequence[int] = ()
+    ) -> list[Piece]:
+        """
+        Return the passages of a text; see `refdesk.kb.ingest.chunk.parted`.
+
+        Raises:
+            Refused: It takes more time or memory than is allowed, or has too many passages.
+        """
+        asked = {"text": text, "shape": shape, "chars": chars, "pages": list(pages)}
+        return pieces(await self._ask(asked), text)
+
+    async def _ask(self, asked: dict[str, Any]) -> bytes:
+        """Return a child's answer, as JSON, within the limits."""
+        limits = self.limits
         child = self._idle.pop() if self._idle else await self._start()
         keep = False
         try:
             async with asyncio.timeout(limits.seconds):
-                body = await child.ask(path, name, limits)
+                body = await child.ask(asked | {"seconds": limits.seconds + _GRACE_S})
             # One that ran out of memory may have gone wrong in ways that show later.
             keep = b'"it needs more memory' not in body[:400] and child.asked < _RENEW_AFTER
         except TimeoutError:
@@ -152,7 +180,7 @@ class Parser:
                 self._idle.append(child)
             else:
                 await child.end()
-        return parsed(body)
+        return body
 
     async def aclose(self) -> None:
         """End all children."""
@@ -188,20 +216,12 @@ class _Child:
         self._process = process
         self.asked = 0
 
-    async def ask(self, path: Path, name: str, limits: ParseLimits) -> bytes:
-        """Return the answer about one document, as JSON."""
+    async def ask(self, asked: dict[str, Any]) -> bytes:
+        """Return the answer about one document or text, as JSON."""
         stdin, stdout = self._process.stdin, self._process.stdout
         assert stdin is not None
         assert stdout is not None
-        self.asked += 1
-        # A name from a file system may hold bytes that are no UTF-8.
-        plain = name.encode("utf-8", "replace").decode()
-        asked = {
-            "path": os.fsencode(path).hex(),
-            "name": plain,
-            "max_chars": limits.characters,
-            "seconds": limits.seconds + _GRACE_S,
-        }
+        self.asked += "path" in asked
         stdin.write(msgspec.json.encode(asked) + b"\n")
         await stdin.drain()
         length = int(await stdout.readline())
@@ -242,3 +262,22 @@ def parsed(body: bytes) -> Parsed:
         encoding=answer.encoding,
         parser=answer.parser or "",
     )
+
+
+def pieces(body: bytes, text: str) -> list[Piece]:
+    """Return the passages that a child's answer, as JSON, tells of a text; or raise Refused."""
+    answer = msgspec.json.decode(body, type=_Parts)
+    if not answer.ok:
+        raise Refused(answer.error)
+    shared: dict[tuple[str, ...], tuple[str, ...]] = {}
+    return [
+        Piece(
+            text=header + text[start:end],
+            start=start,
+            end=end,
+            heading=shared.setdefault(heading, heading),
+            page=page,
+            lead=lead,
+        )
+        for start, end, header, heading, page, lead in answer.pieces
+    ]

@@ -1,12 +1,13 @@
 """
 Reads documents, in a process of its own.
 
-It is run by path and imports nothing of Refdesk: what a hostile document does to a parser (memory,
-endless loops, crashes) ends with this process.  One JSON object per line comes in: ``path``
-(its bytes in hexadecimal), ``name``, ``max_chars``, ``seconds``.  For each, a line with a length
-goes out, and as many bytes of JSON: ``ok``, ``hash``, and either the text with where its pages
-begin, or ``status`` and ``error`` (the end of a sentence).  The first argument is the memory it may
-have, in bytes.
+It is run by path and imports nothing of Refdesk but `refdesk.kb.ingest.chunk`: what a hostile
+document does to a parser (memory, endless loops, crashes) ends with this process.  One JSON object
+per line comes in: ``path`` (its bytes in hexadecimal), ``name``, ``max_chars``, ``seconds``.  For
+each, a line with a length goes out, and as many bytes of JSON: ``ok``, ``hash``, and either the
+text with where its pages begin, or ``status`` and ``error`` (the end of a sentence).  An object
+with ``text``, ``shape``, ``chars`` and ``pages`` is a text to be parted, and its answer has
+``pieces``.  The first argument is the memory it may have, in bytes.
 """
 
 from __future__ import annotations
@@ -553,6 +554,21 @@ def answer(asked: dict[str, Any]) -> dict[str, Any]:
     return said
 
 
+def part(asked: dict[str, Any]) -> dict[str, Any]:
+    """Part a text into passages, which may take as much time and memory as reading it."""
+    from refdesk.kb.ingest.chunk import TooManyPassages, parted
+
+    try:
+        pieces = parted(
+            asked["text"], shape=asked["shape"], chars=asked["chars"], pages=asked["pages"]
+        )
+        return {"ok": True, "pieces": [piece.packed() for piece in pieces]}
+    except TooManyPassages as exc:
+        return {"ok": False, "status": "failed", "error": str(exc)}
+    except MemoryError:
+        return {"ok": False, "status": "failed", "error": _TOO_MUCH}
+
+
 def main() -> None:
     """Answer until the input ends."""
     memory = int(sys.argv[1])
@@ -564,7 +580,7 @@ def main() -> None:
         asked = json.loads(line)
         # Whoever asked ends this process when it takes too long, unless it was ended itself.
         signal.setitimer(signal.ITIMER_REAL, float(asked.get("seconds", 0)))
-        said = answer(asked)
+        said = part(asked) if "text" in asked else answer(asked)
         signal.setitimer(signal.ITIMER_REAL, 0)
         try:
             body = json.dumps(said).encode()

@@ -19,7 +19,7 @@ from typing import Final, Literal
 
 from refdesk.errors import ConfigError, EngineError, RefdeskError, StoreError
 from refdesk.fetch import Fetcher
-from refdesk.kb.ingest.chunk import Piece
+from refdesk.kb.ingest.chunk import Piece, Shape
 from refdesk.kb.ingest.parse import Refused
 from refdesk.kb.ingest.report import report_of, report_of_refusal
 from refdesk.kb.ingest.sources import fetched, name_of
@@ -106,6 +106,12 @@ class Pipeline:
     async def ready(self) -> int:
         """Get ready to work, and return on how many documents at once; see `Work.ready`."""
         return await self._work.ready()
+
+    async def part(
+        self, text: str, *, shape: Shape, chars: int, pages: Sequence[int]
+    ) -> list[Piece]:
+        """Return the parts of a text that is kept; Refused if there are too many."""
+        return await self._work.part(text, shape=shape, chars=chars, pages=pages)
 
     async def embed(self, index: str, embedder: PassageEmbedder, chunks: Sequence[Chunk]) -> None:
         """Add chunks with their vectors to an index."""

@@ -19,8 +19,8 @@ from typing import Any, Final
 
 from refdesk.errors import IngestError, RefdeskError
 from refdesk.kb.embedders import Embedder
-from refdesk.kb.ingest.chunk import Piece
-from refdesk.kb.ingest.parse import Parsed, ParseLimits, Refused, check_size
+from refdesk.kb.ingest.chunk import Piece, Shape
+from refdesk.kb.ingest.parse import Parsed, ParseLimits, Parser, Refused, check_size
 from refdesk.kb.ingest.ray_cluster import RETRIES, Cluster, connect, disconnect, silent
 from refdesk.kb.ingest.ray_local import kill, new_folder
 from refdesk.kb.ingest.ray_thread import RayThread
@@ -59,6 +59,7 @@ class OnRay:
         self._thread = RayThread()
         self._late: Future[Cluster] | None = None
         self._cluster: Cluster | None = None
+        self._parser = Parser(self.limits)
         self._room = _Room(ROOM)
         self._embedding = asyncio.Semaphore(1)
         self._asking = asyncio.Semaphore(_ENDPOINT_AT_ONCE)
@@ -92,6 +93,12 @@ class OnRay:
         parsed, pieces = done
         return parsed, pieces
 
+    async def part(
+        self, text: str, *, shape: Shape, chars: int, pages: Sequence[int]
+    ) -> list[Piece]:
+        """Return the parts of a text; that costs too little to be sent away."""
+        return await self._parser.part(text, shape=shape, chars=chars, pages=pages)
+
     async def passages(self, embedder: PassageEmbedder, texts: Sequence[str]) -> Vectors:
         """Return one vector per text; several batches are embedded at once."""
         tasks = [asyncio.create_task(self._batch(embedder, each)) for each in batches(texts)]
@@ -105,6 +112,7 @@ class OnRay:
     async def aclose(self) -> None:
         """Let go of the cluster; one that is ``local`` ends, within half a minute at most."""
         cluster, self._cluster = self._cluster, None
+        await self._parser.aclose()
         try:
             if cluster is not None and cluster.ours:
                 gone = self._thread.call(disconnect, cluster)

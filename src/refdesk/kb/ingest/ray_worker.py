@@ -15,7 +15,7 @@ from refdesk.errors import ConfigError
 from refdesk.kb.embedders import Embedder
 from refdesk.kb.ingest.chunk import Piece
 from refdesk.kb.ingest.parse import Parsed, ParseLimits, Parser, Refused
-from refdesk.kb.ingest.work import pieces_of
+from refdesk.kb.ingest.work import read_parted
 from refdesk.kb.ports import Vectors
 
 
@@ -28,10 +28,9 @@ def read_there(
         file.write(body)
         file.flush()
         try:
-            parsed = _loop().run(_parser(limits).read(Path(file.name), name))
+            return _loop().run(read_parted(_parser(limits), Path(file.name), name, chars))
         except Refused as refused:
             return refused
-    return parsed, pieces_of(parsed, chars)
 
 
 def embed_there(

@@ -13,7 +13,7 @@ from contextlib import AbstractAsyncContextManager, nullcontext
 from pathlib import Path
 from typing import Final, Protocol
 
-from refdesk.kb.ingest.chunk import Piece, parted
+from refdesk.kb.ingest.chunk import Piece, Shape
 from refdesk.kb.ingest.parse import Parsed, ParseLimits, Parser
 from refdesk.kb.ports import PassageEmbedder, Vectors
 
@@ -58,6 +58,12 @@ class Work(Protocol):
         """
         ...
 
+    async def part(
+        self, text: str, *, shape: Shape, chars: int, pages: Sequence[int]
+    ) -> list[Piece]:
+        """Return the parts of a text that was read before; see `read`."""
+        ...
+
     async def passages(self, embedder: PassageEmbedder, texts: Sequence[str]) -> Vectors:
         """Return one vector per text, in their order; there is at least one text."""
         ...
@@ -94,8 +100,13 @@ class Here:
 
     async def read(self, path: Path, name: str, *, chars: int) -> tuple[Parsed, list[Piece]]:
         """Return what a document says, and its parts."""
-        parsed = await self._parser.read(path, name)
-        return parsed, await asyncio.to_thread(pieces_of, parsed, chars)
+        return await read_parted(self._parser, path, name, chars)
+
+    async def part(
+        self, text: str, *, shape: Shape, chars: int, pages: Sequence[int]
+    ) -> list[Piece]:
+        """Return the parts of a text."""
+        return await self._parser.part(text, shape=shape, chars=chars, pages=pages)
 
     async def passages(self, embedder: PassageEmbedder, texts: Sequence[str]) -> Vectors:
         """Return one vector per text; others get their turn between two batches."""
@@ -110,9 +121,13 @@ class Here:
         await self._parser.aclose()
 
 
-def pieces_of(parsed: Parsed, chars: int) -> list[Piece]:
-    """Return the parts of a document."""
-    return parted(parsed.text, shape=parsed.shape, chars=chars, pages=parsed.pages)
+async def read_parted(
+    parser: Parser, path: Path, name: str, chars: int
+) -> tuple[Parsed, list[Piece]]:
+    """Return what a document says, and its parts."""
+    parsed = await parser.read(path, name)
+    pieces = await parser.part(parsed.text, shape=parsed.shape, chars=chars, pages=parsed.pages)
+    return parsed, pieces
 
 
 def batches(texts: Sequence[str]) -> list[Sequence[str]]:
