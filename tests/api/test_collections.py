@@ -313,38 +313,85 @@ async def test_names_lead_nowhere(started: OpenDesk) -> None:
             assert answer.json()["added"][0]["key"] == key
 
 
-async def test_embedder_with_a_key(started: OpenDesk, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The key of an endpoint is named by its variable, and is nowhere in what is kept or shown."""
-    async with started() as desk:
-        embedder = {
-            "type": "openai", "model": "m", "base_url": desk.upstream.url,
-            "api_key_env": "EMBEDDINGS_KEY", "attempts": 1,
-        }  # fmt: skip
-        answer = await made(desk, embedder=embedder)
+async def test_the_embedder_of_a_configured_collection(started: OpenDesk) -> None:
+    """A new collection may have the embedder of a configured one by name, its key included."""
+    upstream = Upstream()
+    await upstream.start()
+    upstream.will(whole(b'{"data": [{"embedding": [0.6, 0.8], "index": 0}]}'))
+    far = {"type": "openai", "model": "m", "base_url": upstream.url, "api_key": "canary-5e1"}
+    async with started(upstream=upstream, collections={"far": {"embedder": far}}) as desk:
+        answer = await made(desk, "notes", embedder="far")
         assert answer.status_code == 201, answer.text
-        assert answer.json()["embedder"] == embedder
-        where = f"{BASE}/handbook/documents?name=a.txt"
-        unset = await desk.client.post(where, content=b"All is well.")
-        assert unset.status_code == 502
-        assert "EMBEDDINGS_KEY, which is not set" in unset.json()["detail"]
-        monkeypatch.setenv("EMBEDDINGS_KEY", "canary-5e1")
-        desk.upstream.will(whole(b'{"data": [{"embedding": [0.6, 0.8], "index": 0}]}'))
-        added = await desk.client.post(where, content=b"All is well.")
+        assert answer.json()["embedder"] == {"type": "collection", "name": "far"}
+        again = await made(desk, "more", embedder=answer.json()["embedder"] | {"type": "far"})
+        assert again.status_code == 400
+        where = f"{BASE}/notes"
+        added = await desk.client.post(f"{where}/documents?name=a.txt", content=b"All is well.")
         assert added.status_code == 201, added.text
-        found = await desk.client.post(f"{BASE}/handbook/search", json={"query": "is it well"})
+        found = await desk.client.post(f"{where}/search", json={"query": "is it well"})
         assert found.json()["total"] == 1
-        sent = {each.header("authorization") for each in desk.upstream.seen}
-        assert sent == {"Bearer canary-5e1"}
-        assert "canary" not in answer.text + added.text + found.text
-        for entry, told in (
-            ({"api_key_env": "AWS_SECRET_ACCESS_KEY"}, "names begin with EMBED"),
-            ({"api_key": "canary-5e2"}, "api_key_env"),
-            ({"api_key_env": "EMBED_KEY", "modl": "m"}, "modl"),
-            ({"type": "openay"}, "did you mean 'openai'?"),
-        ):
-            refused = await made(desk, "other", embedder={"type": "openai", "model": "m"} | entry)
-            assert (refused.status_code, told in refused.text) == (400, True), refused.text
-            assert "canary" not in refused.text
+        assert {each.header("authorization") for each in upstream.seen} == {"Bearer canary-5e1"}
+        shown = await desk.client.get(where)
+        assert shown.json()["embedder_id"] == "openai (m)"
+        assert "canary" not in answer.text + added.text + found.text + shown.text
+        for embedder, identity in (("minilm", "minilm"), ({"type": "far"}, "openai (m)")):
+            anew = await desk.client.post(f"{where}/reindex", json={"embedder": embedder})
+            assert anew.status_code == 200, anew.text
+            assert anew.json()["embedder_id"].startswith(identity)
+        own = await desk.client.post(f"{BASE}/far/reindex", json={"embedder": "far"})
+        assert own.status_code == 200, own.text
+        other = await desk.client.post(f"{BASE}/far/reindex", json={"embedder": "minilm"})
+        assert (other.status_code, "set collections.far.embedder" in other.text) == (409, True)
+    await upstream.stop()
+
+
+OWN_EMBEDDERS: list[Any] = [
+    {"type": "openai", "model": "m", "base_url": "URL"},
+    {"type": "openai", "model": "m", "base_url": "URL", "api_key_env": "EMBEDDINGS_API_KEY"},
+    {"type": "openai", "model": "m", "base_url": "URL", "api_key_env": "AWS_SECRET_ACCESS_KEY"},
+    {"type": "openai", "model": "m", "base_url": "URL", "api_key": "canary-5e2"},
+    {"type": "openai", "model": "m"},
+    {"type": "openai"},
+    {"type": "minilm", "base_url": "URL"},
+    {"type": "far", "base_url": "URL"},
+    {"type": "collection", "name": "far"},
+    {"type": "collection", "name": "private"},
+    "openai",
+    "openay",
+    "private",
+    "made",
+    "",
+]
+"""Embedders that a client may not have: each would send text, or a key, where the client says."""
+
+
+async def test_no_embedder_of_the_clients_own(
+    started: OpenDesk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Over HTTP an embedder is only named: no address, variable, key or option is taken."""
+    monkeypatch.setenv("EMBEDDINGS_API_KEY", "canary-5e3")
+    collections = {"far": {}, "private": {"permission": {"team": "law"}}}
+    async with started(collections=collections) as desk:
+        await made(desk, "made")
+        await made(desk, "book")
+        for own in OWN_EMBEDDERS:
+            embedder = own
+            if isinstance(own, dict):
+                embedder = {k: desk.upstream.url if v == "URL" else v for k, v in own.items()}
+            for refused in (
+                await made(desk, "other", embedder=embedder),
+                await desk.client.post(f"{BASE}/book/reindex", json={"embedder": embedder}),
+            ):
+                param = refused.json().get("param")
+                assert (refused.status_code, param) == (400, "embedder"), (own, refused.text)
+                assert "canary" not in refused.text
+                told = refused.json()["detail"]
+                if own:
+                    assert "builtin one (e5, minilm)" in told
+                    assert "is used (far)" in told
+        listed = (await desk.client.get(BASE)).json()["collections"]
+        assert [each["name"] for each in listed] == ["book", "far", "made"]
+        assert desk.upstream.seen == []
 
 
 REFUSED: list[tuple[str, str, dict[str, Any], int, str]] = [

@@ -261,3 +261,21 @@ def test_json_list(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(OSError, match="away"):
         fail()
     assert json.loads('[{"key":"a"}' + capsys.readouterr().out) == [{"key": "a"}, 2]
+
+
+def test_the_embedder_of_a_configured_collection(refdesk: Command, folder: Path) -> None:
+    """A collection may have the embedder of a configured one, and says so when that is gone."""
+    (folder / "p.txt").write_text("The price is 7.")
+    yaml = "version: 1\nengines: {}\n"
+    shared = '{"type": "collection", "name": "law"}'
+    made = refdesk(
+        "kb", "create", "x", "--embedder", shared, yaml=f"{yaml}collections: {{law: }}\n"
+    )
+    assert made.code == 0
+    assert refdesk("kb", "add", "--collection", "x", "p.txt").code == 0
+    search = ("kb", "search", "--collection", "x", "price", "--json")
+    assert refdesk(*search).json["total"] == 1
+    gone = refdesk(*search, yaml=yaml)
+    assert (gone.code, "put collections.law back" in gone.err) == (1, True)
+    assert refdesk("kb", "reindex", "x", "--embedder", "minilm").code == 0
+    assert refdesk(*search).json["total"] == 1

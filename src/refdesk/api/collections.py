@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from refdesk.api import schemas
 from refdesk.api.call import Call, read
@@ -16,7 +16,10 @@ from refdesk.search.emit import result_json
 from refdesk.search.options import BadOption, read_request
 from refdesk.store.passages import Collection, Counts
 
-_KEY_VARIABLE: Final = re.compile(r"EMBED[A-Z0-9_]*\Z")
+if TYPE_CHECKING:
+    from refdesk.kb.collection import Knowledge
+
+_SHOWN_CHARS: Final = 200
 
 
 async def list_collections(call: Call) -> Answer:
@@ -42,7 +45,7 @@ async def create_collection(call: Call) -> Answer:
         )
     wished = Collection(
         name=given.name,
-        embedder=embedder_of(given.embedder),
+        embedder=await _embedder_of(call, knowledge, given.embedder),
         language=given.language,
         graph=given.graph,
         chunk_chars=given.chunk_chars,
@@ -71,8 +74,10 @@ async def reindex_collection(call: Call, name: str) -> Answer:
     """Embed a collection anew; answers when it is done."""
     body = await call.body()
     given = read(schemas.Reindexing, body.strip() or b"{}", {"embedder": "minilm"})
-    embedder = None if given.embedder is None else embedder_of(given.embedder)
     knowledge, _ = await readable(call, name)
+    embedder = None
+    if given.embedder not in (None, name):
+        embedder = await _embedder_of(call, knowledge, given.embedder)
     done = await knowledge.reindex(name, embedder=embedder, chunk_chars=given.chunk_chars)
     return 200, collection_json(done, await knowledge.counts(name))
 
@@ -107,25 +112,38 @@ def check_request(request: dict[str, Any]) -> None:
         raise WireError(str(exc), param=re.split(r"[ .]", str(exc), maxsplit=1)[0]) from None
 
 
-def embedder_of(value: str | schemas.Embedder) -> dict[str, Any]:
+async def _embedder_of(
+    call: Call, knowledge: Knowledge, value: str | schemas.Embedder
+) -> dict[str, Any]:
     """
-    Return an embedder's entry.
+    Return the entry of an embedder that is named: a builtin one, or a configured collection's.
+
+    A caller that could describe one would have this server connect to an address, and send it a
+    key, of the caller's choice.
 
     Raises:
-        WireError: It would have a key read from a variable that is not meant for embedders (400).
+        WireError: It is described, or there is none of that name that the caller may use (400).
     """
-    if isinstance(value, str):
-        return {"type": value}
-    entry = value.model_dump()
-    variable = entry.get("api_key_env")
-    # Whoever may make collections is not to have any secret of this process sent anywhere.
-    if variable is not None and not _KEY_VARIABLE.match(str(variable)):
+    from refdesk.kb.embedders import local_names
+    from refdesk.kb.remembered import SHARED
+
+    local = local_names()
+    shared = [
+        each.name
+        for each in await knowledge.list()
+        if knowledge.configures(each.name) and may_read(each.permission, call.identity)
+    ]
+    more = () if isinstance(value, str) else sorted(value.model_extra or {})
+    name = value if isinstance(value, str) else value.type
+    if more or name not in (*local, *shared):
+        what = f"holds {', '.join(more)[:_SHOWN_CHARS]}" if more else f"is {name[:_SHOWN_CHARS]!r}"
         raise WireError(
-            f"embedder.api_key_env is {str(variable)[:80]!r}; over HTTP only variables whose names"
-            " begin with EMBED are read, such as EMBEDDINGS_API_KEY: set one for the server",
+            f"embedder {what}; over HTTP it is the name of a builtin one ({', '.join(local)}) or of"
+            " a collection of the configuration, whose embedder is used"
+            f" ({', '.join(shared) or 'none'}): describe others under collections in refdesk.yaml",
             param="embedder",
         )
-    return entry
+    return {"type": name} if name in local else {"type": SHARED, "name": name}
 
 
 ROUTES: Final = (

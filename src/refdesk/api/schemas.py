@@ -27,18 +27,31 @@ class _Answered(BaseModel):
 
 
 class Embedder(BaseModel):
-    """An embedder plugin and its options; keys are named by `api_key_env`, never sent."""
+    """The name of an embedder, as collections are shown with it."""
 
-    model_config = ConfigDict(extra="allow", strict=True, frozen=True, hide_input_in_errors=True)
+    # What else is sent is refused where it is read, with what to do instead.
+    model_config = ConfigDict(
+        extra="allow",
+        strict=True,
+        frozen=True,
+        hide_input_in_errors=True,
+        json_schema_extra={"additionalProperties": False},
+    )
 
-    type: str = Field(min_length=1, description="`minilm`, `e5`, `openai`, or another plugin.")
+    type: str = Field(min_length=1, description="As `embedder` itself.")
+
+
+_EMBEDDER = (
+    "`minilm`, `e5`, or a collection of the configuration, whose embedder is used.  Others are"
+    " described in the configuration alone."
+)
 
 
 class NewCollection(_Sent):
     """A collection to be made."""
 
     name: str = Field(description="Its name: letters, digits, `.`, `-` and `_`.")
-    embedder: str | Embedder = Field(default="minilm", description="A plugin's name, or more.")
+    embedder: str | Embedder = Field(default="minilm", description=_EMBEDDER)
     language: str = Field(
         default="auto", min_length=1, max_length=35, description="ISO 639-1, or `auto`."
     )
@@ -53,7 +66,7 @@ class Reindexing(_Sent):
     """How a collection is to be embedded anew."""
 
     embedder: str | Embedder | None = Field(
-        default=None, description="Another embedder; null: the same, or the configured one."
+        default=None, description=f"{_EMBEDDER}  Null: the same, or the configured one."
     )
     chunk_chars: ChunkChars | None = Field(
         default=None, description="Another length of passages; null: the same."

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from contextlib import AsyncExitStack
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from refdesk.cli._finding import Finding
 from refdesk.cli._reach import PATIENCE_S
@@ -87,15 +87,13 @@ async def _vectors(vectors: VectorStore, collection: Collection, chunks: int) ->
 async def _embedder(config: Config, collection: Collection) -> list[Finding]:
     from refdesk.fetch import Fetcher
     from refdesk.kb.embedders import check_same, make_embedder
+    from refdesk.kb.remembered import entry_of
 
-    entry: dict[str, Any] = dict(collection.embedder)
-    if (configured := config.collections.get(collection.name)) is not None:
-        entry = {"type": configured.embedder.type, **configured.embedder.settings}
     async with AsyncExitStack() as stack:
         fetcher = Fetcher()
         stack.push_async_callback(fetcher.close)
         try:
-            embedder = make_embedder(entry, fetcher=fetcher)
+            embedder = make_embedder(entry_of(config, collection), fetcher=fetcher)
             stack.push_async_callback(embedder.aclose)
             check_same(collection.name, collection.embedder_id or "", embedder)
             if not embedder.computes:

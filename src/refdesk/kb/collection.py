@@ -115,6 +115,10 @@ class Knowledge:
         """Return a collection; StoreError if there is none of that name."""
         return await self.store.run(self.store.knowledge.collection, name)
 
+    def configures(self, name: str) -> bool:
+        """Whether a configuration describes this collection; here there is none."""
+        return False
+
     async def counts(self, name: str) -> Counts:
         """Return how much is in a collection; nothing is in one that is not there."""
         return await self.store.run(self.store.knowledge.counts, name)

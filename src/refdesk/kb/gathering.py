@@ -17,7 +17,7 @@ from refdesk.errors import ConfigError, RefdeskError
 from refdesk.kb.collection import Added, Knowledge, OnProgress
 from refdesk.kb.facts import ENTITY_TYPES, Extractor
 from refdesk.kb.graph import chunk_facts
-from refdesk.kb.remembered import refuse_secrets
+from refdesk.kb.remembered import SHARED, refuse_secrets
 from refdesk.store import Store
 from refdesk.store.graph import ChunkFacts
 from refdesk.store.passages import Chunk, Collection
@@ -110,6 +110,10 @@ class GraphKnowledge(Knowledge):
         self._builder = builder
         self._configured = configured
 
+    def configures(self, name: str) -> bool:
+        """Whether the configuration describes this collection."""
+        return self._configured(name) is not None
+
     async def add(
         self,
         name: str,
@@ -157,9 +161,11 @@ class GraphKnowledge(Knowledge):
         """
         named = self._configured(name)
         if named is not None and embedder is not None and dict(embedder) != dict(named):
+            wished = embedder.get("type")
+            to = "" if wished == SHARED else f" to {wished!r}"
             raise ConfigError(
-                f"the configuration says what embeds {name!r}: set collections.{name}.embedder to"
-                f" {embedder.get('type')!r}, and reindex without naming an embedder"
+                f"the configuration says what embeds {name!r}: set collections.{name}.embedder"
+                f"{to}, and reindex without naming an embedder"
             )
         if named is not None and chunk_chars is not None:
             raise ConfigError(

@@ -19,7 +19,7 @@ import structlog
 from refdesk.config import Config
 from refdesk.errors import ConfigError, RefdeskError, StoreError
 from refdesk.kb.facts import Extractor
-from refdesk.kb.remembered import without_secrets
+from refdesk.kb.remembered import configured_entry, entry_of, without_secrets
 from refdesk.store import Store
 from refdesk.store.passages import Collection
 from refdesk.types import SearchRequest, SearchResult, SearchType
@@ -148,16 +148,12 @@ class KnowledgeBase:
         return knowledge, handler, index
 
     def _configured(self, name: str) -> dict[str, Any] | None:
-        entry = self._config.collections.get(name)
-        if entry is None:
-            return None
-        return {"type": entry.embedder.type, **entry.embedder.settings}
+        return configured_entry(self._config, name)
 
     def _embedder(self, collection: Collection) -> Embedder:
         from refdesk.kb.embedders import make_embedder
 
-        # The configuration knows the keys; what a collection remembers holds none.
-        entry = self._configured(collection.name) or dict(collection.embedder)
+        entry = entry_of(self._config, collection)
         key = msgspec.json.encode(entry, order="sorted", enc_hook=str)
         if key not in self._embedders:
             self._embedders[key] = make_embedder(entry, fetcher=self._fetcher)

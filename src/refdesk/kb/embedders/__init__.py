@@ -5,7 +5,8 @@ from refdesk.kb.embedders._base import (
     EMBEDDERS,
     Embedder,
     check_same,
+    local_names,
     make_embedder,
 )
 
-__all__ = ["BATCH", "EMBEDDERS", "Embedder", "check_same", "make_embedder"]
+__all__ = ["BATCH", "EMBEDDERS", "Embedder", "check_same", "local_names", "make_embedder"]

@@ -89,6 +89,11 @@ class Embedder(ABC):
         """Let go of what it holds."""
 
 
+def local_names() -> list[str]:
+    """Return the embedders that compute here: they need no address, no key and no file."""
+    return [name for name in EMBEDDERS.names() if EMBEDDERS.get(name).computes]
+
+
 def make_embedder(entry: Mapping[str, Any], *, fetcher: Fetcher | None = None) -> Embedder:
     """
     Make an embedder of its entry in the configuration: ``type``, and the plugin's own options.
