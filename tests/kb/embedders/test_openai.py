@@ -212,6 +212,7 @@ async def test_gives_up(given: Answer, said: str, calls: int) -> None:
         ({"data": []}, "0 vectors for 1 texts"),
         ({"data": [{"embedding": [1.0]}, {"embedding": [1.0]}]}, "2 vectors for 1 texts"),
         ({"data": [{"embedding": []}]}, "0 dimensions"),
+        ({"data": [{"embedding": [1.0] * 65_537}]}, "65537 dimensions, and 65536 are allowed"),
         ({"data": [{"embedding": [0.0, 0.0]}]}, "no direction"),
         ({"data": [{"embedding": [1e39, 0.0]}]}, "no direction"),
         ({"data": [{"embedding": [1.0, 2.0], "index": 5}]}, "wrong numbers"),

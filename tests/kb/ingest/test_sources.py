@@ -13,7 +13,14 @@ from hypothesis import strategies as st
 from refdesk.errors import EngineError
 from refdesk.fetch.fetcher import Redirected
 from refdesk.http import HttpRequest, HttpResponse
-from refdesk.kb.ingest.sources import Skipped, Source, fetched, sources_of, upload_key
+from refdesk.kb.ingest.sources import (
+    MAX_URL_CHARS,
+    Skipped,
+    Source,
+    fetched,
+    sources_of,
+    upload_key,
+)
 
 
 def test_folder(tmp_path: Path) -> None:
@@ -132,3 +139,14 @@ def test_address_with_a_password(url: str) -> None:
     assert found.failed
     assert found.key in ("https://example.org/a@b", "http://example.org")
     assert "saved and added as a file" in found.reason
+
+
+def test_a_very_long_address() -> None:
+    """An address longer than any page's fails, and is not cut to that of another page."""
+    url = "https://example.org/" + "a" * MAX_URL_CHARS
+    (found,) = sources_of([url])
+    assert isinstance(found, Skipped)
+    assert (found.failed, len(found.key)) == (True, MAX_URL_CHARS)
+    assert "4116 characters, and 4096 are allowed" in found.reason
+    (page,) = sources_of([url[:MAX_URL_CHARS]])
+    assert isinstance(page, Source)

@@ -26,7 +26,9 @@ _TRY_AGAIN: Final = frozenset((408, 409, 425, 429, 500, 502, 503, 504, 529))
 _TOO_LARGE: Final = frozenset((400, 413, 422))
 _PASSES: Final = frozenset(("timeout", "unreachable", "upstream_down"))
 _LONGEST_PAUSE_S: Final = 30.0
-"""The longest wait that an embeddings endpoint may ask for; a longer one is an error."""
+"""The longest wait between two tries, whatever the endpoint asks for."""
+MAX_DIMENSION: Final = 65_536
+"""Numbers of one vector; longer vectors of an endpoint are an error."""
 _MAX_BYTES: Final = 64 * 1024 * 1024
 """Bytes of an embeddings endpoint's answer; a larger one is an error."""
 _SHOWN: Final = 200
@@ -61,7 +63,10 @@ class OpenAi(Embedder):
             description="Instead: the environment variable that holds it.",
         )
         dimensions: int | None = Field(
-            None, ge=1, le=65536, description="How long vectors are to be, where it can be chosen."
+            None,
+            ge=1,
+            le=MAX_DIMENSION,
+            description="How long vectors are to be, where it can be chosen.",
         )
         batch: int = Field(64, ge=1, le=2048, description="How many texts go in one request.")
         timeout_s: float = Field(60.0, gt=0, description="For one request.")
@@ -195,6 +200,11 @@ class OpenAi(Embedder):
                 f"{self._who} gave vectors of {', '.join(map(str, sorted(lengths)))} dimensions, "
                 f"and {expected} were expected: configure the model the collection was made with, "
                 "or run `refdesk kb reindex`"
+            )
+        if expected > MAX_DIMENSION:
+            raise EmbedderError(
+                f"{self._who} gave vectors of {expected} dimensions, and {MAX_DIMENSION} are"
+                " allowed: see whether the model makes embeddings"
             )
         with np.errstate(over="ignore"):
             vectors = np.array([row.embedding for row in rows], dtype=np.float32)
