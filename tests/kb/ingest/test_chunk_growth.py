@@ -10,8 +10,8 @@ import pytest
 from refdesk.kb.ingest import chunk
 from refdesk.kb.ingest.chunk import (
     MAX_PASSAGES,
-    REPEATED,
-    REPEATED_FLOOR,
+    MAX_REPEATED,
+    MAX_REPEATED_CHARS,
     Piece,
     Shape,
     TooManyPassages,
@@ -85,7 +85,7 @@ def test_what_is_repeated_is_bounded(kind: str, chars: int) -> None:
         text = make(length)
         pieces = parted(text, shape=shape, chars=chars)
         assert covered(text, pieces) == sum(map(len, text.split()))
-        assert size(pieces) <= (1 + REPEATED) * len(text) + REPEATED_FLOOR + len(pieces)
+        assert size(pieces) <= (1 + MAX_REPEATED) * len(text) + MAX_REPEATED_CHARS + len(pieces)
         assert max(len(one.text) for one in pieces) <= chars
         sizes.append(size(pieces))
     assert sizes[2] < 2.2 * sizes[1] < 4.84 * sizes[0]

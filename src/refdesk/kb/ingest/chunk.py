@@ -22,17 +22,13 @@ Shape = Literal["plain", "markdown", "rows"]
 
 MAX_PASSAGES: Final = 200_000
 """Passages of one document; one that makes more is refused."""
-REPEATED: Final = 4
-"""
-Characters that passages repeat (header rows, headings, captions) for each one of the text.
+# Documents as people write them repeat less than they say.
+MAX_REPEATED: Final = 4
+"""Characters of headers, headings and captions that passages repeat, for each one of the text."""
+MAX_REPEATED_CHARS: Final = 65_536
+"""Characters that passages may repeat beyond that; what is more is left out."""
 
-Those beyond, and beyond `REPEATED_FLOOR`, are left out: documents as people write them have fewer
-than one, and without a bound a text of sections of one word under a long heading grows without end.
-"""
-REPEATED_FLOOR: Final = 65_536
-"""Characters that passages may repeat in any case, however short the text is."""
-
-_MOST_SLAB: Final = 20_000
+_SLAB_CHARS: Final = 20_000
 """
 How much is given to the splitter at once, unless ten passages are longer.
 
@@ -120,7 +116,7 @@ def parted(text: str, *, shape: Shape, chars: int, pages: Sequence[int] = ()) ->
 
 def _finished(text: str, found: Iterator[Piece], pages: Sequence[int]) -> Iterator[Piece]:
     """Yield passages with their page, and with what they repeat as long as it is not too much."""
-    spare = REPEATED * len(text) + REPEATED_FLOOR
+    spare = MAX_REPEATED * len(text) + MAX_REPEATED_CHARS
     for count, piece in enumerate(found):
         if count == MAX_PASSAGES:
             raise TooManyPassages(
@@ -220,7 +216,7 @@ def _spans(
 ) -> Iterator[tuple[int, int]]:
     """Yield where the passages of a text begin and end, in time that grows with its length."""
     splitter = MarkdownSplitter(chars) if markdown else TextSplitter(chars)
-    slab = max(min(_MOST_SLAB, _SLAB_PASSAGES * chars), 10 * chars)
+    slab = max(min(_SLAB_CHARS, _SLAB_PASSAGES * chars), 10 * chars)
     while start < end:
         stop = min(end, start + slab)
         if stop < end:

@@ -8,13 +8,13 @@ from dataclasses import dataclass
 from typing import Final
 
 MAX_HEADING_CHARS: Final = 200
-"""Characters of a heading that the passages below it repeat; a longer heading is cut there."""
+"""Characters of a heading that the passages below it repeat; a longer one is cut there."""
 
 FENCE: Final = re.compile(r" {0,3}(`{3,}|~{3,})")
 """What opens a block of code, and closes it."""
 _UNDERLINE: Final = re.compile(r" {0,3}(=+|-{2,})[ \t]*$")
 _MARKUP: Final = re.compile(r"\\(?=[^\w\s])|[*_`]{1,3}(?=\S)|(?<=\S)[*_`]{1,3}")
-_MOST_MARKUP: Final = 4
+_MARKUP_FACTOR: Final = 4
 """How much longer a heading may be with its markup."""
 
 
@@ -103,7 +103,7 @@ def _heading(line: str) -> tuple[int, str] | None:
 
 def _repeated(name: str) -> str:
     """Return a heading as passages repeat it."""
-    name = plain(name[: _MOST_MARKUP * MAX_HEADING_CHARS])
+    name = plain(name[: _MARKUP_FACTOR * MAX_HEADING_CHARS])
     if len(name) <= MAX_HEADING_CHARS:
         return name
     return name[: MAX_HEADING_CHARS - 1].rstrip() + "…"

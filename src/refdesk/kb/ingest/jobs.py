@@ -32,9 +32,9 @@ LEASE_S: Final = 60.0
 FIRST_PAUSE_S: Final = 0.1
 """Seconds before the second look at a document that another owner works on; each pause grows."""
 LONGEST_PAUSE_S: Final = 2.0
-"""Seconds between two later looks."""
+"""Seconds between two looks at a document that another owner works on."""
 MAX_WAIT_S: Final = 3_600.0
-"""Seconds of such pauses in all; a document that is still worked on then is reported as failed."""
+"""Seconds of these pauses in all; a document that is still worked on then is reported failed."""
 
 Sleep = Callable[[float], Awaitable[None]]
 
