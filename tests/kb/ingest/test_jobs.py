@@ -11,7 +11,8 @@ import pytest
 from refdesk.errors import EmbedderError
 from refdesk.kb.ingest.jobs import LONGEST_PAUSE_S, MAX_WAIT_S, Runner, Sleep
 from refdesk.kb.ingest.pipeline import Pipeline
-from refdesk.kb.ingest.work import Here
+from refdesk.kb.ingest.sparing import MAX_FAILURES
+from refdesk.kb.ingest.work import AT_ONCE, Here
 from refdesk.kb.ports import Vectors
 
 KEY = "a.txt"
@@ -155,6 +156,45 @@ async def test_waiting_ends_with_what_waits(desk: Any, runner: Callable[[Sleep],
         await waiting
     await ended.wait()
     assert kept(desk) == []
+
+
+async def test_many_documents_and_an_endpoint_that_is_away(desk: Any) -> None:
+    """An endpoint that fails is asked a few times for a folder, and again with the next call."""
+    for at in range(20):
+        desk.paper(f"{at}.md", f"Words {at}.")
+    working, desk.embedder = desk.embedder, Away()
+    most = MAX_FAILURES + AT_ONCE
+    for again in (1, 2):
+        added = await desk.knowledge().add("docs", [desk.papers])
+        assert [one.outcome for one in added] == ["failed"] * 20
+        assert desk.embedder.calls <= most * again
+        assert added[-1].reason == (
+            "hash-4 was not asked: it had failed 3 times in a row; add it again when it is back"
+        )
+    await desk.knowledge().resume()
+    assert desk.embedder.calls <= 3 * most
+    assert len(desk.store.jobs.open()) == 20
+    desk.embedder = working
+    assert {one.outcome for one in await desk.knowledge().resume()} == {"added"}
+    desk.consistent()
+
+
+async def test_one_failure_is_not_the_end(desk: Any) -> None:
+    """An endpoint that fails now and then is asked for every document."""
+
+    class Shaky(Away):
+        async def passages(self, texts: Sequence[str]) -> Vectors:
+            self.calls += 1
+            if self.calls % 3:
+                raise EmbedderError("busy")
+            return await working.passages(texts)
+
+    for at in range(12):
+        desk.paper(f"{at:02}.md", f"Words {at}.")
+    working, desk.embedder = desk.embedder, Shaky()
+    added = await desk.knowledge().add("docs", [desk.papers])
+    assert [one.outcome for one in added].count("added") == 4
+    assert desk.embedder.calls == 12
 
 
 async def test_a_job_that_was_lost_meanwhile(desk: Any) -> None:

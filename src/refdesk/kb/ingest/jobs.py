@@ -23,6 +23,7 @@ from typing import Any, Final
 from refdesk.errors import RefdeskError
 from refdesk.kb.ingest.pipeline import Added, Outcome, Pipeline, failure_of
 from refdesk.kb.ingest.sources import Skipped, Source
+from refdesk.kb.ingest.sparing import sparing
 from refdesk.kb.ports import PassageEmbedder
 from refdesk.store import Store
 from refdesk.store.passages import Collection, Job
@@ -117,12 +118,13 @@ class Runner:
         if kinds:
             await self._pipeline.ready()
         await self._store.run(self._store.jobs.put_all, collection.name, kinds, metadata)
+        spared = sparing(embedder)
 
         async def work(source: Source | Skipped) -> Added:
             if isinstance(source, Skipped):
                 outcome: Outcome = "failed" if source.failed else "skipped"
                 return Added(key=source.key, outcome=outcome, reason=source.reason)
-            return await self._one(collection, source, embedder, metadata, None)
+            return await self._one(collection, source, spared, metadata, None)
 
         return await self._each(sources, work, progress)
 
@@ -159,6 +161,7 @@ class Runner:
         progress: OnProgress | None = None,
     ) -> list[Added]:
         """Do jobs that were left behind; those whose owner is alive are left to it."""
+        spared: dict[str, PassageEmbedder] = {}
 
         async def work(job: Job) -> Added:
             claimed = await self.claim(job)
@@ -170,6 +173,7 @@ class Runner:
             except RefdeskError as exc:
                 await self._release(claimed)
                 return failure_of(job.key, exc)
+            embedder = spared.setdefault(job.collection, sparing(embedder))
             return await self._do(claimed, collection, embedder)
 
         return await self._each(jobs, work, progress)
