@@ -116,7 +116,7 @@ class Knowledge:
         return await self.store.run(self.store.knowledge.collection, name)
 
     def configures(self, name: str) -> bool:
-        """Whether a configuration describes this collection; here there is none."""
+        """Return whether a configuration describes this collection; here there is none."""
         return False
 
     async def counts(self, name: str) -> Counts:

@@ -111,7 +111,7 @@ class GraphKnowledge(Knowledge):
         self._configured = configured
 
     def configures(self, name: str) -> bool:
-        """Whether the configuration describes this collection."""
+        """Return whether the configuration describes this collection."""
         return self._configured(name) is not None
 
     async def add(

@@ -121,7 +121,7 @@ async def _read(
     try:
         anew = await parted_anew(document, chunks, text, collection.chunk_chars, pipeline.part)
     except Refused as refused:
-        raise IngestError(f"{document.key} cannot be parted anew: {refused}") from None
+        raise IngestError(f"{document.key} cannot be parted: {refused}") from None
     if anew is None:
         return document, None, chunks
     await run(store.staging.put, collection.index, document_id, anew[1])

@@ -414,7 +414,7 @@ async def test_too_many_passages(desk: Any, monkeypatch: pytest.MonkeyPatch) -> 
     (refused,) = await knowledge.add("docs", [desk.paper("b.md", "More words. " * 120)])
     assert refused.outcome == "failed"
     assert "passages: split it, or have longer passages (chunk_chars)" in (refused.reason or "")
-    with pytest.raises(IngestError, match=r"a\.md cannot be parted anew: it makes more than"):
+    with pytest.raises(IngestError, match=r"a\.md cannot be parted: it makes more than"):
         await knowledge.reindex("docs", chunk_chars=50)
     assert (await knowledge.show("docs")).chunk_chars == 60
     assert len(desk.index.chunks) == 1

@@ -71,7 +71,7 @@ REPEATING: dict[str, tuple[Shape, Make]] = {
 
 
 def size(pieces: list[Piece]) -> int:
-    """How many characters are kept of passages: of text, of what goes before it, of headings."""
+    """Characters kept of passages: their text, what goes before it, their headings."""
     return sum(len(one.index_text) + sum(map(len, one.heading)) for one in pieces)
 
 

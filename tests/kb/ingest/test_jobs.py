@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from refdesk.errors import EmbedderError
+from refdesk.errors import EmbedderError, StoreError
 from refdesk.kb.ingest.jobs import LONGEST_PAUSE_S, MAX_WAIT_S, Runner, Sleep
 from refdesk.kb.ingest.pipeline import Pipeline
 from refdesk.kb.ingest.sparing import MAX_FAILURES
@@ -205,3 +205,22 @@ async def test_a_job_that_was_lost_meanwhile(desk: Any) -> None:
     assert jobs.replace(job.id, "another", **newer) is None
     assert jobs.get(job.id).upload == "upload-1"
     assert jobs.replace(job.id, "me", **newer).upload == "upload-2"
+
+
+async def test_a_claim_does_not_outlive_what_waits(
+    desk: Any, runner: Callable[[Sleep], Runner], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A job that was claimed for an upload which then ends is free for others at once."""
+    jobs = desk.store.jobs
+    jobs.put("docs", KEY, kind="upload", upload="upload-older")
+    mine = runner(never)
+
+    def fails(*_: Any, **__: Any) -> None:
+        raise StoreError("the store is away")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(jobs, "replace", fails)
+        with pytest.raises(StoreError):
+            await upload(desk, mine, Away(), b"Words.")
+    (job,) = jobs.open()
+    assert (job.owner, job.upload, kept(desk)) == (None, "upload-older", [])

@@ -193,7 +193,7 @@ def _runs(text: str, start: int, end: int) -> list[_Run]:
 
 
 def _is_rule(line: str) -> bool:
-    """Whether a line is the one between header and rows, such as ``|---|:--|``."""
+    """Return whether a line is the one between header and rows, such as ``|---|:--|``."""
     return "-" in line and _TABLE_MARKS.issuperset(line)
 
 

@@ -11,11 +11,11 @@ MAX_HEADING_CHARS: Final = 200
 """Characters of a heading that the passages below it repeat; a longer one is cut there."""
 
 FENCE: Final = re.compile(r" {0,3}(`{3,}|~{3,})")
-"""What opens a block of code, and closes it."""
+"""The line that opens a block of code, and the one that closes it."""
 _UNDERLINE: Final = re.compile(r" {0,3}(=+|-{2,})[ \t]*$")
 _MARKUP: Final = re.compile(r"\\(?=[^\w\s])|[*_`]{1,3}(?=\S)|(?<=\S)[*_`]{1,3}")
 _MARKUP_FACTOR: Final = 4
-"""How much longer a heading may be with its markup."""
+"""The most that a heading grows by its markup."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -226,14 +226,18 @@ class Runner:
         if same and dict(claimed.metadata) == dict(metadata):
             return claimed
         # What was left undone here is an older version: this one takes its place.
-        newer = await run(
-            jobs.replace,
-            claimed.id,
-            self.owner,
-            kind=source.kind,
-            metadata=metadata,
-            upload=upload,
-        )
+        try:
+            newer = await run(
+                jobs.replace,
+                claimed.id,
+                self.owner,
+                kind=source.kind,
+                metadata=metadata,
+                upload=upload,
+            )
+        except BaseException:
+            await self._let_go(claimed)
+            raise
         if newer is None:
             self._mine.discard(claimed.id)
         elif claimed.upload not in (None, upload):
@@ -270,8 +274,7 @@ class Runner:
             await self._release(job)
             return failure_of(job.key, exc)
         except BaseException:
-            with suppress(Exception):
-                await asyncio.shield(self._release(job))
+            await self._let_go(job)
             raise
         self._mine.discard(job.id)
         if upload is not None:
@@ -296,6 +299,11 @@ class Runner:
         """End a job that was claimed here and has nothing to publish."""
         self._mine.discard(job.id)
         await self._store.run(self._store.jobs.done, job.id, self.owner)
+
+    async def _let_go(self, job: Job) -> None:
+        """Release a job whose work was cut off, also if this is cut off too."""
+        with suppress(Exception):
+            await asyncio.shield(self._release(job))
 
     async def _release(self, job: Job) -> None:
         self._mine.discard(job.id)
