@@ -76,7 +76,7 @@ def check(page: WebPage) -> None:
 def read(made: Engine, response: HttpResponse) -> None:
     """Read an answer: a proper page, or an EngineError in which no key stands."""
     try:
-        page = made.parse_response(response)
+        page = made.page(WebQuery(text="tides", limit=100), response)
     except EngineError as exc:
         said = str(exc)
     else:
@@ -179,6 +179,48 @@ def test_statuses(make: Make, name: str, status: int, outcome: str) -> None:
     """A status without a telling body has the same meaning at every engine."""
     with pytest.raises(EngineError, match=f"main answered {status}") as caught:
         make(name).parse_response(HttpResponse(status=status, body=b"<p>no</p>"))
+    assert caught.value.outcome == outcome
+
+
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize(
+    ("body", "outcome"),
+    [
+        ({"error": "quota exceeded"}, "no_credit"),
+        ({"errors": [{"message": "Invalid API key"}]}, "bad_key"),
+        ({"status": "error", "message": "Rate limit exceeded"}, "rate_limited"),
+        ({"success": False, "detail": "unknown parameter 'x'"}, "unsupported_param"),
+    ],
+    ids=repr,
+)
+def test_a_200_that_tells_of_a_failure_is_one(
+    make: Make, name: str, body: dict[str, Any], outcome: str
+) -> None:
+    """An error in the place of rows has its class, whether or not an empty list stands beside."""
+    for more in ({}, {"results": [], "organic": [], "hits": [], "web": {"results": []}}):
+        answer = HttpResponse(status=200, body=json.dumps({**body, **more}).encode())
+        with pytest.raises(EngineError, match="main answered 200: ") as caught:
+            make(name).page(WebQuery(text="tides"), answer)
+        assert caught.value.outcome == outcome
+
+
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize(
+    ("status", "body", "outcome"),
+    [
+        (400, {"message": "Not enough credits"}, "no_credit"),
+        (403, {"error": "Rate limit exceeded"}, "rate_limited"),
+        (429, {"error": "Monthly quota exceeded"}, "no_credit"),
+        (401, {"error": "Please authenticate"}, "bad_key"),
+    ],
+)
+def test_words_say_more_than_a_status(
+    make: Make, name: str, status: int, body: dict[str, Any], outcome: str
+) -> None:
+    """An account without credit, or asked too fast, is so under any status of a refusal."""
+    answer = HttpResponse(status=status, body=json.dumps(body).encode())
+    with pytest.raises(EngineError) as caught:
+        make(name).page(WebQuery(text="tides"), answer)
     assert caught.value.outcome == outcome
 
 

@@ -14,7 +14,7 @@ from refdesk.http import HttpRequest, HttpResponse
 from refdesk.registry import Registry
 from refdesk.types import TimeRange, WebPage, WebQuery
 from refdesk.web.engines._answer import Unreadable, decode
-from refdesk.web.engines._failure import excerpt, failure, shown
+from refdesk.web.engines._failure import excerpt, failure, shown, told_in_body
 from refdesk.web.engines._text import plain
 
 __all__ = ["ENGINES", "BaseEngine", "Engine", "LocalEngine", "Option", "failure", "plain"]
@@ -155,8 +155,21 @@ class Engine(BaseEngine):
         raise NotImplementedError
 
     def page(self, query: WebQuery, response: HttpResponse) -> WebPage:
-        """Read the answer to this query: at most the rows it asked for, and what was dropped."""
-        page = self.parse_response(response)
+        """
+        Read the answer to this query: at most the rows it asked for, and what was dropped.
+
+        Raises:
+            EngineError: It is no page, or its body tells of a failure in the place of rows, which
+                some vendors do with HTTP 200.
+        """
+        try:
+            page = self.parse_response(response)
+        except EngineError as error:
+            if error.outcome == "parse_error" and response.status == 200:
+                self._check_told(response)
+            raise
+        if not (page.items or page.answer) and response.status == 200:
+            self._check_told(response)
         return replace(page, items=page.items[: query.limit], dropped=self.dropped(query))
 
     def _read(self, response: HttpResponse, shape: type[T]) -> T:
@@ -173,6 +186,19 @@ class Engine(BaseEngine):
                 f"({why}): {told}",
                 outcome="parse_error",
             ) from None
+
+    def _check_told(self, response: HttpResponse) -> None:
+        """Raise the failure that a 200 without rows tells of, if it does."""
+        if (told := told_in_body(response.body)) is None:
+            return
+        outcome = self._outcome(response) or told
+        raise failure(
+            response,
+            self.name,
+            outcome=outcome,
+            remedy=self._remedy(response),
+            secrets=self._secrets(),
+        ) from None
 
     def _failure(self, response: HttpResponse) -> EngineError:
         """Return the error that this answer stands for, whatever its status."""

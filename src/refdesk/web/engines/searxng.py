@@ -19,7 +19,7 @@ from refdesk.http import HttpRequest, HttpResponse
 from refdesk.types import ResultItem, WebPage, WebQuery
 from refdesk.web.engines._answer import collect, first_text, item
 from refdesk.web.engines._base import ENGINES, Engine, Option
-from refdesk.web.engines._failure import shown
+from refdesk.web.engines._failure import by_words, shown
 from refdesk.web.engines._locale import base, google_language
 from refdesk.web.engines._options import BaseUrl, HeaderValue
 from refdesk.web.engines._query import scoped
@@ -121,15 +121,19 @@ class SearXng(Engine):
             yield "country"  # it is a part of the language: de-CH
 
     def _outcome(self, response: HttpResponse) -> Outcome | None:
-        # No key is wrong: the instance does not give JSON.
-        return "bad_request" if response.status == 403 else None
+        return "bad_request" if _gives_no_json(response) else None
 
     def _remedy(self, response: HttpResponse) -> str:
-        if response.status == 403:
+        if _gives_no_json(response):
             return "add json to search.formats in the settings.yml of the instance"
         if response.status == 429:
             return "the limiter of the instance is on; let it pass this server"
         return ""
+
+
+def _gives_no_json(response: HttpResponse) -> bool:
+    """Whether a 403 is about the format, as it is unless its words are about something else."""
+    return response.status == 403 and by_words(response) is None
 
 
 def _language(query: WebQuery) -> str | None:
