@@ -15,6 +15,8 @@ from typing import Annotated, Any, Final
 
 from pydantic import BeforeValidator, InstanceOf, SecretStr, WithJsonSchema
 
+from refdesk.masking import MASK
+
 KEY_FILE: Final = "${data_dir}/store.key"
 DEFAULT_KEY: Final = "${file:" + KEY_FILE + "}"
 
@@ -30,8 +32,6 @@ _USERINFO: Final = re.compile(r"(?<=://)([^/@\s:]*):([^/\s]*)@")
 _QUERY_SECRET: Final = re.compile(
     r"([?&][^=&#\s]*(?:key|token|secret|passw(?:or)?d)[^=&#\s]*=)([^&#\s]+)", re.IGNORECASE
 )
-
-MASK: Final = "••••"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

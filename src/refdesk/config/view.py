@@ -9,7 +9,8 @@ from pydantic import BaseModel, SecretStr
 
 from refdesk.config.layers import Path
 from refdesk.config.schema import Config
-from refdesk.config.secrets import MASK, KeyRef, is_secret_name, mask, mask_url
+from refdesk.config.secrets import KeyRef, is_secret_name, mask, mask_url
+from refdesk.masking import MASK
 
 
 def leaves(config: Config) -> Iterator[tuple[Path, Any]]:

@@ -131,7 +131,7 @@ async def test_details_hold_no_query_and_no_secret(child: Child) -> None:
     with pytest.raises(EngineError) as caught:
         await engine.search(QUERY, timeout_s=20)
     assert str(caught.value) == (
-        "main gave no results: error for url (https://h.example/) via *** x"
+        "main gave no results: error for url (https://h.example/) via •••• x"
     )
 
 

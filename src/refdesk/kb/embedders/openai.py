@@ -21,6 +21,7 @@ from refdesk.errors import EmbedderError, EngineError
 from refdesk.http import HttpRequest, HttpResponse
 from refdesk.kb.embedders._base import EMBEDDERS, Embedder, Fetcher, unit
 from refdesk.kb.vectors import Vector, Vectors
+from refdesk.masking import Masker
 
 _TRY_AGAIN: Final = frozenset((408, 409, 425, 429, 500, 502, 503, 504, 529))
 _TOO_LARGE: Final = frozenset((400, 413, 422))
@@ -30,6 +31,7 @@ _LONGEST_PAUSE_S: Final = 30.0
 _MAX_BYTES: Final = 64 * 1024 * 1024
 """Bytes of an embeddings endpoint's answer; a larger one is an error."""
 _SHOWN: Final = 200
+_READ: Final = 10_000
 
 Sleep = Callable[[float], Awaitable[None]]
 
@@ -234,8 +236,7 @@ class OpenAi(Embedder):
             error = error.get("message") or error.get("status_msg")
         if not isinstance(error, str) or not error:
             return ""
-        if key := self._key():
-            error = error.replace(key, "…")
+        error = Masker([self._key()])(error[:_READ])
         return f": {' '.join(error.split())[:_SHOWN]}"
 
 

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from datetime import date, timedelta
+from functools import cached_property
 from typing import Any, Final, Literal, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, SecretStr, ValidationError
 
+from refdesk.config.secrets import is_secret_name
 from refdesk.errors import ConfigError, EngineError, Outcome
 from refdesk.http import HttpRequest, HttpResponse
+from refdesk.masking import Masker
 from refdesk.registry import Registry
 from refdesk.types import TimeRange, WebPage, WebQuery
 from refdesk.web.engines._answer import Unreadable, decode
@@ -137,10 +140,11 @@ class BaseEngine:
             query = replace(query, until=max(today, query.since))
         return query
 
-    def _secrets(self) -> tuple[str, ...]:
-        """Return the secrets among the options: what no message may hold."""
+    @cached_property
+    def _mask(self) -> Masker:
+        """Take out of a text what no message may hold: the secrets among the options."""
         values = [getattr(self.options, name) for name in type(self.options).model_fields]
-        return tuple(_secrets_in(values))
+        return Masker(_secrets_in(values))
 
 
 class Engine(BaseEngine):
@@ -179,8 +183,8 @@ class Engine(BaseEngine):
         try:
             return decode(response.body, shape)
         except Unreadable as exc:
-            told = excerpt(response.body, self._secrets()) or "an empty body"
-            why = shown(str(exc), self._secrets())
+            told = excerpt(response.body, self._mask) or "an empty body"
+            why = shown(str(exc), self._mask)
             raise EngineError(
                 f"{self.name} gave an answer that is not the JSON of its documentation "
                 f"({why}): {told}",
@@ -197,7 +201,7 @@ class Engine(BaseEngine):
             self.name,
             outcome=outcome,
             remedy=self._remedy(response),
-            secrets=self._secrets(),
+            mask=self._mask,
         ) from None
 
     def _failure(self, response: HttpResponse) -> EngineError:
@@ -207,7 +211,7 @@ class Engine(BaseEngine):
             self.name,
             outcome=self._outcome(response),
             remedy=self._remedy(response),
-            secrets=self._secrets(),
+            mask=self._mask,
         )
 
     def _outcome(self, response: HttpResponse) -> Outcome | None:
@@ -231,9 +235,16 @@ def _page(query: WebQuery, number: int, size: int) -> WebQuery:
     return replace(query, page=number, limit=size)
 
 
-def _secrets_in(values: Any) -> Iterator[str]:
+def _secrets_in(values: Iterable[Any], name: str = "") -> Iterator[str]:
+    """Yield secrets: what is typed so, what its name tells is one, and queries of URLs."""
     for value in values:
         if isinstance(value, SecretStr):
             yield value.get_secret_value()
+        elif isinstance(value, str):
+            if is_secret_name(name) or ("://" in value and "?" in value):
+                yield value
         elif isinstance(value, dict):
-            yield from _secrets_in(value.values())
+            for key, inner in value.items():
+                yield from _secrets_in([inner], str(key))
+        elif isinstance(value, list):
+            yield from _secrets_in(value, name)

@@ -8,10 +8,9 @@ from __future__ import annotations
 
 import html
 import re
-from collections.abc import Iterable
+from collections.abc import Callable
 from email.utils import parsedate_to_datetime
 from typing import Final
-from urllib.parse import quote, quote_plus
 
 import msgspec
 
@@ -19,6 +18,9 @@ from refdesk.errors import EngineError, Outcome
 from refdesk.http import HttpResponse
 from refdesk.web.refusal import BY_STATUS, refusal, said
 from refdesk.web.wording import class_of, is_trouble
+
+Mask = Callable[[str], str]
+"""Takes credentials out of a text; see `refdesk.masking.Masker`."""
 
 MAX_DETAIL_CHARS: Final = 200
 """Characters of an engine's refusal that are kept."""
@@ -29,8 +31,6 @@ _MAX_READ: Final = 16_384
 """How much of a refusal is looked at: the reason stands at its beginning or nowhere."""
 _MAX_EMPTY: Final = 65_536
 """The same for an answer without rows, which may echo the request at length."""
-_MIN_SECRET_CHARS: Final = 4
-"""Shorter ones would blank out ordinary words, and are no secrets."""
 
 _REMEDY: Final[dict[Outcome, str]] = {
     "bad_key": "check the key of engines.{name}",
@@ -51,7 +51,7 @@ def failure(
     *,
     outcome: Outcome | None = None,
     remedy: str = "",
-    secrets: Iterable[str] = (),
+    mask: Mask = str,
 ) -> EngineError:
     """
     Return the error that this answer stands for.
@@ -61,14 +61,14 @@ def failure(
         vendor: What the engine is called in the message.
         outcome: The class of failure, where the vendor's text says more than the status.
         remedy: What the operator can do, as the end of a sentence.
-        secrets: What may not stand in the message, should the vendor have quoted it.
+        mask: Takes out what may not stand in the message, should the vendor have quoted it.
     """
     status = response.status
     kind = outcome or by_words(response) or outcome_of(status)
     if 300 <= status < 400:
         remedy = remedy or "engines follow no redirect: set the address it redirects to"
     remedy = remedy or _REMEDY.get(kind, "").format(name=vendor)
-    told = excerpt(response.body, secrets)
+    told = excerpt(response.body, mask)
     message = f"{vendor} answered {status}" + (f": {told}" if told else "")
     if remedy:
         message += f"; {remedy}"
@@ -138,9 +138,9 @@ def retry_after(response: HttpResponse) -> float | None:
     return min(max(seconds, 0.0), MAX_RETRY_AFTER_S)
 
 
-def excerpt(body: bytes, secrets: Iterable[str] = ()) -> str:
+def excerpt(body: bytes, mask: Mask = str) -> str:
     """Return what a vendor's answer says, fit for a log: no markup, no key, at most 200 chars."""
-    return shown(_said(body) or body[:_MAX_READ].decode("utf-8", "replace"), secrets)
+    return shown(_said(body) or body[:_MAX_READ].decode("utf-8", "replace"), mask)
 
 
 def _said(body: bytes) -> str:
@@ -162,22 +162,11 @@ def _plain_words(body: bytes) -> str:
     return "" if text.startswith(("<", "{", "[")) else text
 
 
-def shown(text: str, secrets: Iterable[str] = ()) -> str:
+def shown(text: str, mask: Mask = str) -> str:
     """Return foreign text without markup and keys, cut to `MAX_DETAIL_CHARS`."""
-    secrets = tuple(secrets)
-    text = redact(text, secrets)
+    text = mask(text)
     text = html.unescape(_MARKUP.sub(" ", _HIDDEN.sub(" ", text)))
     # What was escaped may have been markup as well, or a key.
     text = " ".join(_CONTROL.sub(" ", _MARKUP.sub(" ", text)).split())
-    text = redact(text, secrets)
+    text = mask(text)
     return text if len(text) <= MAX_DETAIL_CHARS else text[: MAX_DETAIL_CHARS - 1] + "…"
-
-
-def redact(text: str, secrets: Iterable[str]) -> str:
-    """Return the text with every secret replaced, also where it was quoted for a URL or HTML."""
-    for secret in secrets:
-        if len(secret) >= _MIN_SECRET_CHARS:
-            forms = {secret, quote(secret, safe=""), quote_plus(secret), html.escape(secret)}
-            for form in sorted(forms, key=len, reverse=True):
-                text = text.replace(form, "***")
-    return text

@@ -95,7 +95,7 @@ class SearXng(Engine):
         """Read ``results``; the first of ``answers``, else an infobox, is the answer."""
         answer = self._read(response, _Answer)
         if not answer.results and answer.unresponsive_engines:
-            names = shown(_names(answer.unresponsive_engines), self._secrets())
+            names = shown(_names(answer.unresponsive_engines), self._mask)
             raise EngineError(
                 f"none of the engines of {self.name} answered ({names}); they are suspended for "
                 "minutes to hours after a CAPTCHA or a rate limit",

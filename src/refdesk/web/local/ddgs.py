@@ -190,9 +190,8 @@ class Ddgs(LocalEngine):
             ) from None
         if answer.outcome is not None:
             outcome = _OUTCOMES.get(answer.outcome, "upstream_down")
-            secrets = [self.options.proxy.get_secret_value()] if self.options.proxy else []
             detail = _URL_QUERY.sub("", answer.detail)
-            message = f"{self.name} gave no results: {shown(detail, secrets)}"
+            message = f"{self.name} gave no results: {shown(detail, self._mask)}"
             if outcome == "timeout":
                 raise EngineTimeout(message)
             raise EngineError(message, outcome=outcome)
