@@ -15,8 +15,9 @@ from urllib.parse import urlsplit
 
 import msgspec
 import numpy as np
-from pydantic import Field, SecretStr, model_validator
+from pydantic import Field, model_validator
 
+from refdesk.config.fields import HeaderSecret
 from refdesk.errors import EmbedderError, EngineError
 from refdesk.http import HttpRequest, HttpResponse
 from refdesk.kb.embedders._base import EMBEDDERS, Embedder, Fetcher, unit
@@ -56,7 +57,7 @@ class OpenAi(Embedder):
             "https://api.openai.com/v1", pattern=r"^https?://", description="Up to `/v1`."
         )
         model: str = Field(min_length=1, description="The model's name.")
-        api_key: SecretStr | None = Field(None, description="Sent as a bearer token.")
+        api_key: HeaderSecret | None = Field(None, description="Sent as a bearer token.")
         api_key_env: str | None = Field(
             None,
             pattern=r"^[A-Za-z_][A-Za-z0-9_]*$",
