@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from refdesk.cleaning import one_line
 from refdesk.errors import DelegateError
-from refdesk.http import is_web_url
+from refdesk.http import web_url
 from refdesk.search.delegate import Delegate, ask
 from refdesk.types import ResultItem, SearchRequest, SearchResult
 from refdesk.uses import Uses
@@ -110,7 +110,7 @@ def _item(row: Any, request: SearchRequest) -> ResultItem | None:
     return ResultItem(
         type=request.type,
         title=title or url or content[:80],
-        url=url if is_web_url(url) else "",
+        url=web_url(url) or "",
         content=content,
         published=_text(row, "published", "date") or None,
         score=_share(row.get("score")),
