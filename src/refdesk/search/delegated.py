@@ -77,6 +77,7 @@ def _payload(target: Uses, request: SearchRequest) -> dict[str, Any]:
         "time_range": request.time_range,
         "language": request.language,
         "country": request.country,
+        "safe": request.safe,
         "collections": None if request.collections is None else list(request.collections),
         "threshold": request.threshold,
         "graph": request.graph,

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from datetime import date
 from pathlib import Path
 from typing import Any
-from urllib.parse import quote_plus
+from urllib.parse import parse_qsl, quote_plus, urlsplit
 
 import pytest
 from hypothesis import given, settings
@@ -223,6 +223,36 @@ def test_words_say_more_than_a_status(
     with pytest.raises(EngineError) as caught:
         make(name).page(WebQuery(text="tides"), answer)
     assert caught.value.outcome == outcome
+
+
+SAFE = {
+    "brave": ("safesearch", "strict", "off"),
+    "searxng": ("safesearch", "2", "0"),
+    "serpapi": ("safe", "active", "off"),
+}
+
+
+@pytest.mark.parametrize("name", having("safe_search"))
+def test_safe_search_is_an_option(make: Make, name: str) -> None:
+    """It holds where the request does not say; where it says, the request does."""
+    parameter, on, off = SAFE[name]
+
+    def sent(option: bool | None, asked: bool | None) -> str | None:
+        engine = make(name, safe_search=option)
+        (call,) = engine.plan(WebQuery(text="a", safe=asked), 1)
+        query = dict(parse_qsl(urlsplit(engine.build_request(call).url).query))
+        return query.get(parameter)
+
+    assert [sent(True, None), sent(False, None), sent(None, None)] == [on, off, None]
+    assert [sent(True, False), sent(False, True)] == [off, on]
+
+
+def test_safe_search_where_there_is_none(make: Make) -> None:
+    """An engine that cannot filter refuses the option, before it is asked anything."""
+    with pytest.raises(ConfigError, match="'baidu' has no such option; leave it out"):
+        make("serpapi", engine="baidu", safe_search=True)
+    with pytest.raises(ConfigError, match="safe_search: Extra inputs are not permitted"):
+        make("serper", safe_search=True)
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -125,6 +125,12 @@ def collect(
     return tuple(items), skipped
 
 
+def first_date(*candidates: Any) -> str | None:
+    """Return the first candidate that is a date or words for one: text, on one line."""
+    texts = (_text(candidate, _MAX_DATE_CHARS) for candidate in candidates)
+    return next(filter(None, texts), None)
+
+
 def first_text(*candidates: Any) -> str | None:
     """Return the first candidate that is text with something in it, clean and bounded."""
     for candidate in candidates:

@@ -96,9 +96,12 @@ class BaseEngine:
         """
         Return the calls that together give about ``pages`` × 10 rows.
 
+        Where the query does not say whether it is to be safe, the engine's ``safe_search`` does.
         With ``today``, a time range is said as dates to an engine that knows only dates, and a
         range of dates gets the end that it lacks, where the engine wants one.
         """
+        if query.safe is None:
+            query = replace(query, safe=getattr(self.options, "safe_search", None))
         if today is not None:
             query = self._dated(query, today)
         wanted = pages * 10

@@ -18,11 +18,11 @@ from pydantic import Field
 from refdesk.errors import EngineError, Outcome
 from refdesk.http import HttpRequest, HttpResponse
 from refdesk.types import ResultItem, WebPage, WebQuery
-from refdesk.web.engines._answer import collect, first_text, item
+from refdesk.web.engines._answer import collect, first_date, first_text, item
 from refdesk.web.engines._base import ENGINES, Engine, Option
 from refdesk.web.engines._failure import by_words, shown
 from refdesk.web.engines._locale import base, is_traditional_chinese, language_in
-from refdesk.web.engines._options import BaseUrl, HeaderValue
+from refdesk.web.engines._options import BaseUrl, HeaderValue, SafeSearch
 from refdesk.web.engines._query import scoped
 
 _NO_PAGES: Final = frozenset({"images.html", "torrent.html", "map.html", "products.html"})
@@ -38,6 +38,7 @@ class _Row(msgspec.Struct, rename={"published": "publishedDate"}):
     title: str | None = None
     content: Any = None
     published: Any = None
+    pubdate: Any = None
     score: Any = None
     template: Any = None
 
@@ -63,6 +64,7 @@ class SearXng(Engine):
         engines: str | None = Field(
             None, description="Its engines to ask, comma-separated; else those of the categories."
         )
+        safe_search: SafeSearch = None
         headers: dict[str, HeaderValue] = Field(
             {}, description="Headers to send, where a proxy before the instance wants a login."
         )
@@ -181,7 +183,7 @@ def _item(row: _Row) -> ResultItem | None:
         url=row.url,
         title=row.title,
         content=row.content,
-        published=row.published,
+        published=first_date(row.published, row.pubdate),
         score=row.score,
     )
 

@@ -22,7 +22,7 @@ from refdesk.types import ResultItem, WebPage, WebQuery
 from refdesk.web.engines._answer import EMPTY, collect, first_text, item, part
 from refdesk.web.engines._base import ENGINES, Engine, Option
 from refdesk.web.engines._failure import told_in_body
-from refdesk.web.engines._options import ApiKey, BaseUrl
+from refdesk.web.engines._options import ApiKey, BaseUrl, SafeSearch
 from refdesk.web.engines._query import cut, scoped
 from refdesk.web.engines._serpapi_dialects import DIALECTS, Dialect
 
@@ -86,6 +86,8 @@ class SerpApi(Engine):
             description="Country searched from (two letters) when the request names none.",
         )
 
+        safe_search: SafeSearch = None
+
         @model_validator(mode="after")
         def _engine_is_known(self) -> SerpApi.Options:
             if self.engine not in DIALECTS and self.query_param is None:
@@ -96,7 +98,15 @@ class SerpApi(Engine):
                     f"no engine of SerpAPI is known as {self.engine!r}; known: {known}{hint} "
                     "(to ask it all the same, say in query_param what it calls its query)"
                 )
+            if self.safe_search is not None and not self._filters():
+                raise ValueError(
+                    f"safe_search is set, and {self.engine!r} has no such option; leave it out"
+                )
             return self
+
+        def _filters(self) -> bool:
+            dialect = DIALECTS.get(self.engine)
+            return dialect is not None and "safe" in dialect.honours
 
     options: Options
     max_query_chars = _MAX_QUERY_CHARS
