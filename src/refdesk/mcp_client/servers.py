@@ -213,15 +213,17 @@ class _Server:
         try:
             async with asyncio.timeout(timeout_s):
                 try:
-                    return await what(await session.client())
+                    async with session.client() as client:
+                        return await what(client)
                 except DelegateError:
                     raise
                 except Exception as exc:
                     if not session.ended_by(exc):
                         raise
-                session.end()
+                session.retire()
                 session = self._current()
-                return await what(await session.client())
+                async with session.client() as client:
+                    return await what(client)
         except TimeoutError:
             raise DelegateError(
                 f"the MCP server {self.name!r} did not answer within {timeout_s:g} s"
