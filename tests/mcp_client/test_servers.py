@@ -357,10 +357,22 @@ async def test_one_waiter_leaves() -> None:
 
 
 @pytest.mark.parametrize("modern", [False, True])
+async def test_five_megabytes(modern: bool) -> None:
+    """A large answer is cut at the limit and marked, and is not a reason to ask again."""
+    async with connected({"a": text("x" * 5_000_000)}, modern=modern) as (servers, peer):
+        answer = await servers.call_tool("notes", "a", {}, timeout_s=30)
+        assert len(answer.text.encode()) == Limits().max_bytes
+        assert answer.text.endswith("[cut: the first 524288 of 5000000 bytes are given]")
+        assert peer.calls == [("a", {})]
+
+
+@pytest.mark.parametrize("modern", [False, True])
 async def test_too_large(modern: bool) -> None:
-    """An answer above the cap is an error, not cut JSON, and not a reason to ask again."""
+    """A message above its own cap is an error, read no further, and no reason to ask again."""
     async with connected(
-        {"a": text("x" * 70_000), "b": text("1")}, limits=Limits(max_bytes=50_000), modern=modern
+        {"a": text("x" * 70_000), "b": text("1")},
+        limits=Limits(max_message_bytes=50_000),
+        modern=modern,
     ) as (servers, peer):
         with pytest.raises(DelegateError):
             await servers.call_tool("notes", "a", {}, timeout_s=10)

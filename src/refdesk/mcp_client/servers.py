@@ -150,9 +150,22 @@ class McpServers:
         """
         found = self._find(server)
         result = await found.ask(lambda client: call(client, tool, arguments), timeout_s=timeout_s)
-        return read_answer(
-            result, tool=f"{server}.{tool}", max_bytes=self._limits.max_bytes, mask=found.mask
+        # Some are megabytes of JSON, and the loop has others to serve.
+        answer = await asyncio.to_thread(
+            read_answer,
+            result,
+            tool=f"{server}.{tool}",
+            max_bytes=self._limits.max_bytes,
+            mask=found.mask,
         )
+        if answer.cut:
+            _log.warning(
+                "an MCP tool's answer was cut",
+                server=server,
+                tool=tool,
+                bytes=self._limits.max_bytes,
+            )
+        return answer
 
     async def list_tools(
         self, server: str | None = None, *, timeout_s: float = LIST_TIMEOUT_S

@@ -192,10 +192,12 @@ class Session:
         if entry.url is not None:
             headers = {name: value.get_secret_value() for name, value in entry.headers.items()}
             async with http_client(
-                headers=headers, max_bytes=self._limits.max_bytes, seen=self._seen
+                headers=headers, max_bytes=self._limits.max_message_bytes, seen=self._seen
             ) as http:
                 yield streamable_http_client(
-                    str(entry.url), http_client=http, max_sse_event_size=self._limits.max_bytes
+                    str(entry.url),
+                    http_client=http,
+                    max_sse_event_size=self._limits.max_message_bytes,
                 )
             return
         assert entry.command is not None, "an entry has a command or a url"
