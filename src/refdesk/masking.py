@@ -20,7 +20,7 @@ _MIN_CHARS: Final = 4
 _MIN_PART_CHARS: Final = 8
 """The same for a part of a value: ``Bearer`` and ``Token`` are none."""
 _MOST_LAYERS: Final = 4
-"""Escapes within escapes, such as HTML in JSON, that are undone."""
+"""Escapes within escapes, such as HTML in JSON, that are undone to look for credentials."""
 
 _SEPARATOR: Final = re.compile(r"[,;:=?&@\"'<>]+")
 _URL: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.\-]*://(?:([^/?#@]*)@)?[^/?#@]*(.*)", re.DOTALL)

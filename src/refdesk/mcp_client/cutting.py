@@ -7,7 +7,7 @@ from typing import Any, Final
 import msgspec
 
 _MOST_DEPTH: Final = 100
-"""Deeper data is left out: no answer that anybody reads is nested so."""
+"""Levels of a long tool answer's data that are kept; what is deeper is left out."""
 _ENTRY_BYTES: Final = 2
 """The least that an entry takes, its comma included."""
 

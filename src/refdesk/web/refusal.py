@@ -21,7 +21,7 @@ BY_STATUS: Final[dict[int, Outcome]] = {
 
 _MOST_DEPTH: Final = 4
 _MOST_ENTRIES: Final = 40
-"""Members of an object that are looked at; a refusal is a small one."""
+"""Members of an object that are looked at for a failure; a refusal is a small one."""
 
 _FAULT: Final = frozenset(
     {"error", "errors", "err", "fault", "faults", "exception", "failure", "errormessage", "errmsg"}

@@ -14,7 +14,7 @@ from typing import Final
 from refdesk.errors import Outcome
 
 MAX_READ_CHARS: Final = 2_000
-"""How much of a vendor's text is read."""
+"""Of a vendor's refusal that are read for its class of failure."""
 
 _CAMEL: Final = re.compile(r"(?<=[a-z])(?=[A-Z])")
 _JOINTS: Final = re.compile(r"[\s_\-'’`\"]+")

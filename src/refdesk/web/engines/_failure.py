@@ -30,7 +30,7 @@ MAX_RETRY_AFTER_S: Final = 3600.0
 _MAX_READ: Final = 16_384
 """How much of a refusal is looked at: the reason stands at its beginning or nowhere."""
 _MAX_EMPTY: Final = 65_536
-"""The same for an answer without rows, which may echo the request at length."""
+"""Bytes of an answer without rows that are looked at for a failure told with HTTP 200."""
 
 _REMEDY: Final[dict[Outcome, str]] = {
     "bad_key": "check the key of engines.{name}",
