@@ -14,6 +14,10 @@ MAX_URL_CHARS: Final = 2048
 _NOT_IN_URL: Final = re.compile(
     r"[\x00-\x20\x7f-\x9f<>\"`\\\u200b-\u200f\u202a-\u202e\u2066-\u2069]"
 )
+_BROKEN: Final = re.compile(r"[\t\r\n]")
+_TO_ENCODE: Final = re.compile(r"[ <>\"`\\]")
+_TO_MEND: Final = re.compile(r"[\t\r\n <>\"`\\]")
+_AUTHORITY: Final = re.compile(r"[^/?#]*")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -90,3 +94,21 @@ def _is_web_url(url: str) -> bool:
         return web and bool(parts.hostname) and "@" not in parts.netloc
     except ValueError:
         return False
+
+
+def web_url(url: str) -> str | None:
+    """
+    Return a URL as a link can hold it; None if it is none, as `is_web_url` says.
+
+    Spaces, quotes, angle brackets and backslashes behind the host are percent-encoded; line breaks
+    and tabs are left out, as browsers do.  All else stays as it was found.
+    """
+    url = url.strip()
+    if _TO_MEND.search(url):
+        url = _BROKEN.sub("", url)
+        scheme, separator, rest = url.partition("://")
+        host = _AUTHORITY.match(rest)
+        assert host is not None, "it matches nothing as well"
+        behind = _TO_ENCODE.sub(lambda char: f"%{ord(char[0]):02X}", rest[host.end() :])
+        url = f"{scheme}{separator}{host[0]}{behind}"
+    return url if is_web_url(url) else None

@@ -199,6 +199,8 @@ class SearchRequest:
     """Web."""
     country: str | None = None
     """Web: ISO 3166-1 alpha-2."""
+    safe: bool | None = None
+    """Web: whether explicit results are filtered; None: as the engine's options say."""
     collections: tuple[str, ...] | None = None
     """Knowledge."""
     threshold: float | None = None

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import sqlite3
 from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
@@ -13,8 +12,8 @@ import pytest_asyncio
 
 from desk import Desk, OpenDesk, answers, whole
 from refdesk.config.library import DatabaseEntry
+from shop import made_shop
 
-SHOP = Path(__file__).parents[1] / "db" / "shop.sql"
 RULES = {
     "orders": {
         "rows": [{"field": "customer_id", "op": "=", "value": "{user.id}"}],
@@ -23,17 +22,10 @@ RULES = {
 }
 
 
-def _made(folder: Path) -> str:
-    connection = sqlite3.connect(folder / "shop.db")
-    connection.executescript(f"BEGIN; {SHOP.read_text()} COMMIT;")
-    connection.close()
-    return f"sqlite:///{folder / 'shop.db'}"
-
-
 @pytest_asyncio.fixture
 async def desk(opened: OpenDesk, tmp_path: Path) -> AsyncIterator[Desk]:
     """A desk with the shop, whose orders are everybody's own."""
-    url = await asyncio.to_thread(_made, tmp_path)
+    url = await asyncio.to_thread(made_shop, tmp_path)
     shop = {"url": url, "permission": RULES}
     async with opened(
         databases={"shop": shop},
@@ -190,7 +182,7 @@ async def test_a_refused_question_blocks_nothing(desk: Desk) -> None:
 
 async def test_other_sites_pages(opened: OpenDesk, tmp_path: Path) -> None:
     """Without a key, no web page of another site reads rows, whatever name it gives this server."""
-    url = await asyncio.to_thread(_made, tmp_path)
+    url = await asyncio.to_thread(made_shop, tmp_path)
     async with opened(databases={"shop": {"url": url}}) as desk:
         path = "/api/v1/databases/shop/ask"
         assert (await desk.post(path, {"query": "products"})).status_code == 200
@@ -201,7 +193,7 @@ async def test_other_sites_pages(opened: OpenDesk, tmp_path: Path) -> None:
 
 async def test_a_reload_takes_databases_in(opened: OpenDesk, tmp_path: Path) -> None:
     """A database that a new configuration names can be asked at once."""
-    url = await asyncio.to_thread(_made, tmp_path)
+    url = await asyncio.to_thread(made_shop, tmp_path)
     async with opened() as desk:
         assert (await desk.client.get("/api/v1/databases")).json() == {"databases": []}
         config = desk.application.config

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import sqlite3
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -19,8 +18,8 @@ from desk import OpenDesk
 from refdesk.api.openapi import document
 from refdesk.api.routes import find
 from refdesk.api.v1 import ROUTES
+from shop import made_shop
 
-SHOP = Path(__file__).parents[1] / "db" / "shop.sql"
 NOTES = b"# Expenses\n\nEmployees claim expenses within 30 days.\n"
 
 
@@ -73,14 +72,6 @@ def test_each_route_is_found_and_documented(route: Any) -> None:
     parts = route.path.replace("{", "").replace("}", "").strip("/").split("/")
     found, _ = find(ROUTES, route.method, parts)
     assert found is route
-
-
-def made_shop(folder: Path) -> str:
-    """Make a database with a shop, and return its URL."""
-    connection = sqlite3.connect(folder / "shop.db")
-    connection.executescript(f"BEGIN; {SHOP.read_text()} COMMIT;")
-    connection.close()
-    return f"sqlite:///{folder / 'shop.db'}"
 
 
 async def test_answers_fit(opened: OpenDesk, tmp_path: Path) -> None:

@@ -64,6 +64,27 @@ def test_show(tmp_path: Path) -> None:
     }
 
 
+def test_show_hides_what_nobody_knows(tmp_path: Path) -> None:
+    """Arguments of MCP servers and misspelt options are masked; options of a plugin are not."""
+    (tmp_path / "refdesk.yaml").write_text(
+        "engines:\n"
+        "  e: {type: serper, api_keyy: SECRET-0123456789-tail, country: de, priority: 7}\n"
+        "  h: {type: http, url: 'https://h/?sig=SECRET1', results: /r, fields: {title: /t},\n"
+        "      headers: {X-A: SECRET2}, body: {auth: SECRET3}}\n"
+        "mcp_servers: {m: {command: npx, args: [-y, --api-key=SECRET4, SECRET5]}}\n"
+        "vectors: {type: lance, cache_mb: 64, tokn: SECRET6}\n"
+    )
+    code, out, _ = run("config", "show")
+    assert code == 0
+    assert "SECRET" not in out
+    for shown in ("country: de", "priority: 7", "title: /t", "cache_mb: 64", "command: npx"):
+        assert shown in out, shown
+    refused = run("check")
+    assert refused[0] != 0
+    assert "api_keyy" in refused[2] + refused[1]
+    assert "SECRET" not in refused[2] + refused[1]
+
+
 def test_show_origin(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Each value tells where it was set."""
     (tmp_path / "refdesk.yaml").write_text(YAML)

@@ -351,14 +351,17 @@ def test_secrets_stay_out_of_sight(write: Write) -> None:
         "upstreams: {a: {base_url: http://h, api_key: SECRETA, headers: {X-Key: SECRETB}}}\n"
         "engines: {e: {type: serper, api_key: SECRETC}}\n"
         "store: {url: 'postgresql://u:SECRETD@h/d', key: SECRETE}\n"
-        "mcp_servers: {m: {command: x, env: {T: SECRETF}}}\n"
+        "mcp_servers: {m: {command: x, args: [SECRETG], env: {T: SECRETF}}}\n"
     )
     loaded = load(path, env={})
     assert "SECRET" not in repr(loaded)
     draft = examine(path, env={"REFDESK_SERVER__PORT": "x"})
     assert draft.config is None
     assert "SECRET" not in "\n".join(map(str, draft.faults))
-    wrong = write("upstreams: {a: {base_url: 'http://u:SECRET@h', api_key: [SECRET]}}\n")
+    wrong = write(
+        "upstreams: {a: {base_url: 'http://u:SECRET@h', api_key: [SECRET], api_keyy: SECRET}}\n"
+        "mcp_servers: {m: {command: x, args: '--key SECRET'}, n: {url: 'h://SECRET@h'}}\n"
+    )
     assert "SECRET" not in faults(wrong)
 
 
@@ -389,3 +392,44 @@ def test_input_is_left_alone(write: Write) -> None:
     saved = {"gateway": {"search": {"budget_ms": 22}}}
     load(write("gateway: {search: {concurrency: 1}}\n"), env={}, saved=saved)
     assert saved == {"gateway": {"search": {"budget_ms": 22}}}
+
+
+@pytest.mark.parametrize(
+    "key", ["sk-“quoted”", "sk-cut…", "\ufeffsk-mark", "sk-日本", "sk-é", "a\tb"]
+)
+@pytest.mark.parametrize(
+    ("text", "place"),
+    [
+        ("upstreams: {a: {base_url: http://h, api_key: '${env:K}'}}\n", "upstreams.a.api_key"),
+        (
+            "upstreams: {a: {base_url: http://h, headers: {x: '${env:K}'}}}\n",
+            "upstreams.a.headers.x",
+        ),
+        (
+            "mcp_servers: {m: {url: http://h, headers: {x: '${env:K}'}}}\n",
+            "mcp_servers.m.headers.x",
+        ),
+    ],
+)
+def test_a_key_that_no_header_can_carry(write: Write, key: str, text: str, place: str) -> None:
+    """It is refused with its place, unshown, before a server starts with it."""
+    message = faults(write(text), env={"K": key})
+    assert "refdesk.yaml:1:" in message
+    assert f"{place}: holds a" in message
+    assert key not in message
+
+
+def test_the_environment_of_a_server_may_hold_any_script(write: Write) -> None:
+    """Only headers are bound to ASCII."""
+    loaded = load(write("mcp_servers: {m: {command: x, env: {K: 日本}}}\n"), env={})
+    assert loaded.config.mcp_servers["m"].env["K"].get_secret_value() == "日本"
+
+
+@pytest.mark.parametrize("name", ["x y", "naïve", "a:b", ""])
+def test_the_name_of_a_header(write: Write, name: str) -> None:
+    """What is no name of a header is refused for upstreams and for MCP servers."""
+    for text in (
+        f"upstreams: {{a: {{base_url: http://h, headers: {{'{name}': v}}}}}}\n",
+        f"mcp_servers: {{m: {{url: http://h, headers: {{'{name}': v}}}}}}\n",
+    ):
+        assert "is no name of a header" in faults(write(text))

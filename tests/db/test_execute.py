@@ -19,7 +19,7 @@ from db.kinds import KINDS, opened
 from refdesk.db.connect import connector
 from refdesk.db.connector import POOLED
 from refdesk.db.dsl import Dialect
-from refdesk.db.execute import Bounds, ExecutionFailed, Runner, plain
+from refdesk.db.execute import Bounds, ExecutionFailed, Rows, Runner, plain
 from refdesk.db.gate import Refused, Written, examined
 from refdesk.errors import ConfigError
 
@@ -65,6 +65,21 @@ def runner(url: str) -> Iterator[Runner]:
 
 def _marked(runner: Runner, name: str) -> str:
     return {"sqlite": f":{name}", "duckdb": f"${name}"}.get(runner.dialect, f"%({name})s")
+
+
+@pytest.mark.parametrize("value", ["x", 2**64, 10**30], ids=["a word", "2**64", "10**30"])
+async def test_a_value_that_no_column_takes_is_told_apart(runner: Runner, value: Any) -> None:
+    """A driver or a database that refuses a value has not failed otherwise."""
+    sql = f"SELECT id FROM item WHERE id = {_marked(runner, 'id')}"
+    failed, found = None, Rows()
+    try:
+        found = await runner.run(Written(sql=sql, params={"id": value}))
+    except ExecutionFailed as exc:
+        failed = exc
+    assert failed.bad_value if failed else found.rows == ()
+    with pytest.raises(ExecutionFailed) as other:
+        await runner.run(Written(sql="SELECT id FROM nothing", params={}))
+    assert not other.value.bad_value
 
 
 def _endless(runner: Runner) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import gzip
 import json
+import zlib
 from typing import Any
 
 import pytest
@@ -408,14 +409,15 @@ class TestKinds:
     @pytest.mark.parametrize("wire", WIRES)
     @pytest.mark.parametrize("search", [False, True])
     @pytest.mark.parametrize("streamed", [False, True])
+    @pytest.mark.parametrize(("coding", "wbits"), [("gzip", 31), ("deflate", 15), ("deflate", -15)])
     async def test_compressed_unasked(
-        self, desk: Desk, wire: str, search: bool, streamed: bool
+        self, desk: Desk, wire: str, search: bool, streamed: bool, coding: str, wbits: int
     ) -> None:
-        """A gzip body that nobody asked for is understood all the same."""
+        """A compressed body that nobody asked for is understood all the same."""
         body = b"".join(stream(wire)) if streamed else json.dumps(answers(wire)).encode()
         head = SSE_HEAD if streamed else SSE_HEAD.replace(b"text/event-stream", b"application/json")
-        coded = head.replace(b"\r\n\r\n", b"\r\ncontent-encoding: gzip\r\n\r\n")
-        desk.upstream.will([coded, chunk(gzip.compress(body)), LAST_CHUNK])
+        coded = head.replace(b"\r\n\r\n", f"\r\ncontent-encoding: {coding}\r\n\r\n".encode())
+        desk.upstream.will([coded, chunk(zlib.compress(body, wbits=wbits)), LAST_CHUNK])
 
         response = await desk.ask(wire, search=search, stream=streamed)
 

@@ -122,6 +122,140 @@ async def test_healed_only_once() -> None:
     assert initialized == 2
 
 
+class Forgetful:
+    """
+    A server with sessions that answers as told once it has forgotten them.
+
+    Args:
+        status: Its answer to a session that it does not know.
+        body: The same.
+        kind: The body's type.
+    """
+
+    def __init__(self, status: int, body: bytes = b"", kind: bytes = b"text/plain") -> None:
+        self.refusal = status, body, kind
+        self.known: set[bytes] = set()
+        self.opened = 0
+        self.asked: list[bytes] = []
+        """The session of each call of a tool."""
+        self.held = asyncio.Event()
+        """What a call of the tool ``slow`` waits for."""
+        self.begun = asyncio.Event()
+
+    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
+        """Answer one request."""
+        session = dict(scope["headers"]).get(b"mcp-session-id")
+        body = (await receive())["body"]
+        status, answer, kind = await self._answer(session, body)
+        headers = [(b"content-type", kind)]
+        if b'"initialize"' in body:
+            headers.append((b"mcp-session-id", b"s%d" % self.opened))
+        await send({"type": "http.response.start", "status": status, "headers": headers})
+        await send({"type": "http.response.body", "body": answer})
+
+    async def _answer(self, session: bytes | None, body: bytes) -> tuple[int, bytes, bytes]:
+        kind = b"application/json"
+        if b'"initialize"' in body:
+            self.opened += 1
+            self.known.add(b"s%d" % self.opened)
+            told = (
+                b'{"protocolVersion":"2025-06-18","capabilities":{"tools":{}},'
+                b'"serverInfo":{"name":"x","version":"1"}}'
+            )
+            return 200, b'{"jsonrpc":"2.0","id":%d,"result":%b}' % (_id_of(body), told), kind
+        if session is None:
+            return 400, b"", kind
+        if b'"tools/call"' in body:
+            self.asked.append(session)
+        if session not in self.known:
+            return self.refusal
+        if b"notifications/" in body:
+            return 202, b"", kind
+        if b'"slow"' in body:
+            self.begun.set()
+            await self.held.wait()
+        told = b'{"content":[{"type":"text","text":"1"}]}'
+        return 200, b'{"jsonrpc":"2.0","id":%d,"result":%b}' % (_id_of(body), told), kind
+
+
+REFUSED = b'{"jsonrpc":"2.0","id":"server-error","error":{"code":-32600,"message":"No."}}'
+
+
+@pytest.mark.parametrize(
+    "app",
+    [
+        Forgetful(400, b"Bad Request: No valid session ID provided"),
+        Forgetful(400, b""),
+        Forgetful(400, REFUSED, b"application/json"),
+        Forgetful(404, b"Not Found"),
+        Forgetful(410, b"Gone"),
+        Forgetful(422, b"<html>no</html>", b"text/html"),
+        Forgetful(401, b"unknown session"),
+    ],
+    ids=lambda app: f"{app.refusal[0]} {app.refusal[1][:12]!r}",
+)
+async def test_a_forgotten_session_is_healed_whatever_the_server_says(app: Forgetful) -> None:
+    """A 4xx in a session that was good until then gets a new one, and the call once more."""
+    async with served(app) as url:
+        servers = McpServers({"notes": over_http(url)})
+        first = await servers.call_tool("notes", "a", {}, timeout_s=10)
+        app.known.clear()
+        second = await servers.call_tool("notes", "a", {}, timeout_s=10)
+        third = await servers.call_tool("notes", "a", {}, timeout_s=10)
+        await servers.close()
+    assert [first.text, second.text, third.text] == ["1", "1", "1"]
+    assert app.asked == [b"s1", b"s1", b"s2", b"s2"]
+    assert app.opened == 2
+
+
+async def test_a_refused_call_is_made_twice_at_most() -> None:
+    """Where the new session refuses it as well, the call fails with the status."""
+    app = Forgetful(400, b"no")
+    async with served(app) as url:
+        servers = McpServers({"notes": over_http(url)})
+        await servers.call_tool("notes", "a", {}, timeout_s=10)
+        app.known = _Never()
+        with pytest.raises(DelegateError, match="'notes' answered 400"):
+            await servers.call_tool("notes", "a", {}, timeout_s=10)
+        await servers.close()
+    assert app.asked == [b"s1", b"s1", b"s2"]
+
+
+class _Never(set[bytes]):
+    """Sessions that are forgotten as they are made."""
+
+    def __contains__(self, _: object) -> bool:
+        return False
+
+
+async def test_a_session_that_never_answered_is_not_opened_again() -> None:
+    """What refuses the first call refuses that call, and no session was lost."""
+    app = Forgetful(400, b"no")
+    app.known = _Never()
+    async with served(app) as url:
+        servers = McpServers({"notes": over_http(url)})
+        with pytest.raises(DelegateError):
+            await servers.call_tool("notes", "a", {}, timeout_s=10)
+        await servers.close()
+    assert app.opened == 1
+
+
+async def test_calls_under_way_are_not_ended_by_anothers_refusal() -> None:
+    """The old session ends when its last call has, which is not made a second time."""
+    app = Forgetful(400, b"no")
+    async with served(app) as url:
+        servers = McpServers({"notes": over_http(url)})
+        await servers.call_tool("notes", "a", {}, timeout_s=10)
+        slow = asyncio.create_task(servers.call_tool("notes", "slow", {}, timeout_s=10))
+        await app.begun.wait()
+        app.known.clear()
+        assert (await servers.call_tool("notes", "a", {}, timeout_s=10)).text == "1"
+        app.held.set()
+        assert (await slow).text == "1"
+        await servers.close()
+    assert app.asked == [b"s1", b"s1", b"s1", b"s2"]
+
+
 def _id_of(body: bytes) -> int:
     return int(json.loads(body)["id"])
 
@@ -223,10 +357,22 @@ async def test_one_waiter_leaves() -> None:
 
 
 @pytest.mark.parametrize("modern", [False, True])
+async def test_five_megabytes(modern: bool) -> None:
+    """A large answer is cut at the limit and marked, and is not a reason to ask again."""
+    async with connected({"a": text("x" * 5_000_000)}, modern=modern) as (servers, peer):
+        answer = await servers.call_tool("notes", "a", {}, timeout_s=30)
+        assert len(answer.text.encode()) == Limits().max_bytes
+        assert answer.text.endswith("[cut: the first 524288 of 5000000 bytes are given]")
+        assert peer.calls == [("a", {})]
+
+
+@pytest.mark.parametrize("modern", [False, True])
 async def test_too_large(modern: bool) -> None:
-    """An answer above the cap is an error, not cut JSON, and not a reason to ask again."""
+    """A message above its own cap is an error, read no further, and no reason to ask again."""
     async with connected(
-        {"a": text("x" * 70_000), "b": text("1")}, limits=Limits(max_bytes=50_000), modern=modern
+        {"a": text("x" * 70_000), "b": text("1")},
+        limits=Limits(max_message_bytes=50_000),
+        modern=modern,
     ) as (servers, peer):
         with pytest.raises(DelegateError):
             await servers.call_tool("notes", "a", {}, timeout_s=10)

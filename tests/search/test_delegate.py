@@ -189,6 +189,25 @@ async def test_error_in_the_answer() -> None:
         await search_by_delegate(TOOL, SearchRequest(query="q"), delegate)
 
 
+@pytest.mark.parametrize(
+    "answer",
+    [
+        {"items": [], "error": {"message": "quota used up", "code": 429}},
+        {"items": [], "errors": ["quota used up"]},
+        {"results": None, "success": False, "detail": "quota used up"},
+        {"status": "error", "message": "quota used up"},
+    ],
+)
+async def test_a_failure_told_in_another_shape(answer: Any) -> None:
+    """Whatever shape a tool tells its failure in, it is one; a message beside rows is none."""
+    with pytest.raises(DelegateError, match=r"failed: quota used up"):
+        await search_by_delegate(TOOL, SearchRequest(query="q"), FakeDelegate(answer))
+    found = await search_by_delegate(
+        TOOL, SearchRequest(query="q"), FakeDelegate({"items": [], "message": "no results"})
+    )
+    assert (found.items, found.error) == ((), None)
+
+
 async def test_rows_that_cannot_be_read() -> None:
     """Rows that say nothing are left out and counted; hostile values do no harm."""
     delegate = FakeDelegate(

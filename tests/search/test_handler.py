@@ -78,6 +78,7 @@ async def test_web() -> None:
         time_range="week",
         language="de",
         country="DE",
+        safe=True,
     )
     result = await WebHandler(web).search(request, context=SearchContext())
 
@@ -93,6 +94,7 @@ async def test_web() -> None:
                 time_range="week",
                 language="de",
                 location=Location(country="DE"),
+                safe=True,
             ),
             "main",
             1,

@@ -118,12 +118,23 @@ def test_each_page_once_in_order() -> None:
 @pytest.mark.parametrize(
     "url",
     ["javascript:alert(1)", "data:text/html,x", "file:///etc/passwd", "/relative", "https://",
-     "https://a@b.com/", "https://a.com/ b", "https://a.com/\ud800", "http://[::1", ""],
+     "https://a@b.com/", "https://a .com/", "https://a.com/\ud800", "http://[::1", ""],
 )  # fmt: skip
 def test_only_web_urls(url: str) -> None:
     """What is no link for a reader is dropped, and the rest kept."""
     kept = tidy([item(url), item("https://ok.com/")], Domains(), 10)
     assert [row.url for row in kept] == ["https://ok.com/"]
+
+
+def test_a_url_is_made_fit_for_a_link() -> None:
+    """A row of any engine whose URL has a space, a quote or a bracket is kept, once."""
+    rows = [
+        item('https://a.com/a "b"'),
+        item("https://a.com/a%20%22b%22"),
+        item("https://a.com/<c>"),
+    ]
+    kept = tidy(rows, Domains(), 10)
+    assert [row.url for row in kept] == ["https://a.com/a%20%22b%22", "https://a.com/%3Cc%3E"]
 
 
 def test_text_is_clean() -> None:

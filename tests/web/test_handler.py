@@ -717,6 +717,36 @@ async def test_a_real_engine() -> None:
     assert "CANARY" not in repr(answer)
 
 
+@pytest.mark.parametrize(
+    ("kind", "settings"),
+    [
+        ("serper", {"api_key": "CANARY"}),
+        ("tavily", {"api_key": "CANARY"}),
+        ("http", {"url": "https://own.example/s", "query_param": "q", "results": "/hits"}),
+    ],
+)
+@pytest.mark.parametrize(
+    ("body", "outcome"),
+    [
+        (b'{"error": "quota exceeded"}', "no_credit"),
+        (b'{"hits": [], "errors": [{"message": "Too many requests"}]}', "rate_limited"),
+        (b'{"status": "error", "message": "API key revoked"}', "bad_key"),
+    ],
+)
+async def test_a_failure_told_with_http_200_goes_on_to_the_next_engine(
+    kind: str, settings: dict[str, Any], body: bytes, outcome: str
+) -> None:
+    """The engine rests for its reason, and the next one is asked."""
+    first = ENGINES.get(kind).configure("main", settings)
+    desk = Desk(
+        first, FakeEngine("next", page(A)), fetcher=FakeFetcher(HttpResponse(status=200, body=body))
+    )
+    answer = await desk.search()
+    assert [row.url for row in answer.items] == [A]
+    assert [attempt.outcome for attempt in answer.attempts] == [outcome, "ok"]
+    assert desk.health.condition("main").reason == outcome
+
+
 async def test_a_key_in_an_exception_stays_there() -> None:
     """The text of a foreign exception, which may hold a URL with the key, is not passed on."""
     desk = Desk(vendor(), fetcher=FakeFetcher(RuntimeError("GET https://v/?api_key=CANARY")))

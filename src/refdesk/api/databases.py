@@ -76,6 +76,8 @@ async def show_database(call: Call, name: str) -> Answer:
 async def show_record(call: Call, name: str, model: str, record: str) -> Answer:
     """Answer with one record, if the caller may see it."""
     from refdesk.db.dsl import Comparison, Constant, Field, Query, Source
+    from refdesk.db.execute import ExecutionFailed
+    from refdesk.db.record_keys import record_key
 
     scope = await _scope(call, name)
     found = scope.visible.get(model)
@@ -85,16 +87,22 @@ async def show_record(call: Call, name: str, model: str, record: str) -> Answer:
     column = found.column(key[0]) if len(key) == 1 else None
     if column is None:
         raise WireError(f"records of {model!r} have no id to be found by", status=404)
-    value: str | int = record
-    if column.kind == "integer" and record.lstrip("-").isdigit():
-        value = int(record)
+    nothing = WireError(f"there is no {model} {record[:80]!r} that you may see", status=404)
+    value = record_key(record, column, scope.database.dialect)
+    if value is None:
+        raise nothing
     query = Query(
         source=Source(name=f"${found.id}"),
         wheres=(Comparison(left=Field(name=column.name), op="=", right=Constant(value=value)),),
     )
-    result = await call.host.databases.ask(query, scope, limit=1)
+    try:
+        result = await call.host.databases.ask(query, scope, limit=1)
+    except ExecutionFailed as exc:
+        if not exc.bad_value:
+            raise
+        raise nothing from None
     if not result.items:
-        raise WireError(f"there is no {model} {record[:80]!r} that you may see", status=404)
+        raise nothing
     item = result.items[0]
     return 200, {
         "model": item.model,

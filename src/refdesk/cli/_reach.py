@@ -14,6 +14,7 @@ import msgspec
 
 from refdesk.cli._finding import Finding
 from refdesk.errors import SearchError, UpstreamError
+from refdesk.masking import Masker
 from refdesk.upstream import Origin, UpstreamClient
 from refdesk.web.engines import BaseEngine
 from refdesk.web.engines._failure import excerpt
@@ -129,7 +130,7 @@ def _judged(name: str, entry: UpstreamEntry, origin: Origin, path: str, reply: R
         return Finding(area="upstream", name=name, level=level, text=text, remedy=remedy)
 
     status = reply.status
-    said = excerpt(reply.body, secrets_of(entry))
+    said = excerpt(reply.body, Masker(secrets_of(entry)))
     told = f" ({said})" if said else ""
     if 200 <= status < 300:
         listed = model_ids(reply.body)

@@ -18,6 +18,7 @@ from refdesk.config.schema import WireName
 from refdesk.errors import UpstreamError, WireError
 from refdesk.gateway.app import WIRES
 from refdesk.gateway.targets import Target, Way, build_targets, explain
+from refdesk.masking import Masker
 from refdesk.providers import Verdict
 from refdesk.upstream import UpstreamClient
 from refdesk.web.engines._failure import excerpt
@@ -123,7 +124,7 @@ def _rows(holder: Any, key: str) -> Iterator[dict[str, Any]]:
 
 
 def _refused(config: Config, target: Target, name: str, wire: str, reply: Reply) -> Finding:
-    said = excerpt(reply.body, secrets_of(config.upstreams[target.upstream]))
+    said = excerpt(reply.body, Masker(secrets_of(config.upstreams[target.upstream])))
     remedy = f"set upstreams.{target.upstream}.accepts_search_tool to false if it takes none"
     if reply.status in (401, 403):
         remedy = f"check upstreams.{target.upstream}.api_key"

@@ -4,16 +4,21 @@ from __future__ import annotations
 
 import io
 import sys
+from functools import partial
 from typing import Annotated, Any
 
 import typer
+from pydantic import BaseModel
 
 from refdesk.cli.options import ConfigOption, JsonOption, config_path, read_config
 from refdesk.cli.output import FAILURE, fail, print_json, say
 from refdesk.config import Loaded
-from refdesk.config.layers import dotted
+from refdesk.config.layers import Path, dotted
 from refdesk.config.schema import Config
-from refdesk.config.view import shown
+from refdesk.config.shape import Shape
+from refdesk.config.shape import at as shape_at
+from refdesk.config.view import plugin_option, shown
+from refdesk.errors import UnknownName
 
 app = typer.Typer(
     add_completion=False, no_args_is_help=True, help="Show the configuration, its schema, its file."
@@ -28,7 +33,7 @@ def show(
 ) -> None:
     """Print the configuration that is in force, secrets masked."""
     loaded = read_config(config)
-    tree = shown(loaded.config, loaded.secrets)
+    tree = shown(loaded.config, loaded.secrets, is_safe=partial(_is_plain, loaded.config))
     if json:
         origins = {key: str(where) for key, where in loaded.origins.items()}
         print_json({"config": tree, "origins": origins} if origin else tree)
@@ -62,6 +67,31 @@ def path(config: ConfigOption = None, json: JsonOption = False) -> None:
         fail("no file is read: there is no ./refdesk.yaml, and --config names none", FAILURE)
     if not found.is_file():
         fail(f"there is no file at {found.absolute()}", FAILURE)
+
+
+def _is_plain(config: Config, at: Path) -> bool:
+    """Whether the plugin of an entry knows its option at a path, as a plain value."""
+    options = _options_of(config, at)
+    return options is not None and shape_at(options, plugin_option(at) or ()) == Shape()
+
+
+def _options_of(config: Config, at: Path) -> type[BaseModel] | None:
+    # Plugins are imported where a configuration has options of theirs, and not before.
+    from refdesk.kb.embedders import EMBEDDERS
+    from refdesk.kb.vectors import VECTOR_STORES
+    from refdesk.web.engines import ENGINES
+
+    try:
+        match at:
+            case ("engines", name, *_):
+                return ENGINES.get((config.engines or {})[name].type).Options
+            case ("vectors", *_):
+                return VECTOR_STORES.get(config.vectors.type).Options
+            case ("collections", name, *_):
+                return EMBEDDERS.get(config.collections[name].embedder.type).Options
+    except (UnknownName, KeyError):
+        pass
+    return None
 
 
 def _yaml(tree: dict[str, Any], loaded: Loaded | None) -> str:

@@ -15,7 +15,7 @@ from pydantic import BaseModel, ValidationError
 
 from refdesk.config.layers import Origin, Path, dotted
 from refdesk.config.references import did_you_mean
-from refdesk.config.secrets import is_secret_name, mask_url
+from refdesk.config.secrets import hide_url, is_secret_name
 from refdesk.config.shape import at, fields
 
 
@@ -162,7 +162,7 @@ def show(value: Any) -> str:
         case int() | float():
             return str(value) if abs(value) < 1e15 else "a very large number"
         case str():
-            text = mask_url(value)
+            text = hide_url(value)
             return repr(text if len(text) <= 60 else f"{text[:57]}…")
         case Mapping():
             return "a mapping"
@@ -176,5 +176,5 @@ def is_hidden(path: Path, model: type[BaseModel]) -> bool:
     shape = at(model, path)
     return bool(
         (shape and shape.secret)
-        or any(is_secret_name(key) or key in ("headers", "env") for key in path)
+        or any(is_secret_name(key) or key in ("headers", "env", "args") for key in path)
     )

@@ -24,6 +24,7 @@ MAX_CHUNK_CHARS: Final = 20_000
 """Characters of a collection's passages (`chunk_chars`); more are refused."""
 
 _CONTROL: Final = re.compile(r"[\x00-\x1f\x7f]")
+_HEADER_NAME: Final = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]+")
 
 
 class Section(BaseModel):
@@ -140,6 +141,23 @@ def _printable(value: Any) -> Any:
     return value
 
 
+def _for_a_header(value: Any) -> Any:
+    text = value.get_secret_value() if isinstance(value, SecretStr) else value
+    if isinstance(text, str) and not (text.isascii() and text.isprintable()):
+        raise ValueError(
+            "holds a character that no header can carry, such as a typographic quote, an ellipsis "
+            "or a byte order mark; copy it again, in ASCII"
+        )
+    return value
+
+
+def _header_names(value: Any) -> Any:
+    for name in value if isinstance(value, dict) else ():
+        if not (isinstance(name, str) and _HEADER_NAME.fullmatch(name)):
+            raise ValueError(f"has {str(name)[:40]!r}, which is no name of a header")
+    return value
+
+
 def _ray_address(value: Any) -> Any:
     if isinstance(value, str) and not re.fullmatch(
         r"auto|local|(ray://)?([\w.-]+|\[[0-9A-Fa-f:.]+\]):\d{1,5}", value
@@ -191,6 +209,9 @@ WebUrl = Annotated[str, BeforeValidator(_web_url)]
 BaseUrl = Annotated[str, BeforeValidator(_base_url)]
 """An address that paths are appended to; it comes without a slash at its end."""
 Secret = Annotated[SecretStr, BeforeValidator(_printable)]
+HeaderSecret = Annotated[SecretStr, BeforeValidator(_for_a_header), BeforeValidator(_printable)]
+"""One that is sent as the value of a header: printable ASCII."""
+Headers = Annotated[dict[str, HeaderSecret], BeforeValidator(_header_names)]
 RayAddress = Annotated[str, BeforeValidator(_ray_address)]
 Zone = Annotated[str, BeforeValidator(_timezone)]
 Listed = BeforeValidator(_listed, json_schema_input_type=str | tuple[str, ...])

@@ -10,6 +10,7 @@ from refdesk.config.fields import (
     ChunkChars,
     Count,
     Flag,
+    Headers,
     Listed,
     OpenSection,
     Positive,
@@ -248,7 +249,7 @@ class McpServerEntry(Section):
     args: tuple[str, ...] = Field(default=(), repr=False, description="Its arguments.")
     env: dict[str, Secret] = Field(default_factory=dict, description="Its environment.")
     url: WebUrl | None = Field(default=None, repr=False, description="Where it answers.")
-    headers: dict[str, Secret] = Field(default_factory=dict, description="Headers sent to it.")
+    headers: Headers = Field(default_factory=dict, description="Headers sent to it.")
 
     @model_validator(mode="after")
     def _one_way(self) -> McpServerEntry:

@@ -15,6 +15,8 @@ from typing import Annotated, Any, Final
 
 from pydantic import BeforeValidator, InstanceOf, SecretStr, WithJsonSchema
 
+from refdesk.masking import MASK
+
 KEY_FILE: Final = "${data_dir}/store.key"
 DEFAULT_KEY: Final = "${file:" + KEY_FILE + "}"
 
@@ -30,8 +32,13 @@ _USERINFO: Final = re.compile(r"(?<=://)([^/@\s:]*):([^/\s]*)@")
 _QUERY_SECRET: Final = re.compile(
     r"([?&][^=&#\s]*(?:key|token|secret|passw(?:or)?d)[^=&#\s]*=)([^&#\s]+)", re.IGNORECASE
 )
-
-MASK: Final = "••••"
+_WEB_USER: Final = re.compile(r"(https?://)[^/\s?#@]+@", re.IGNORECASE)
+_ANY_USER: Final = re.compile(r"(?<=://)[^/@\s:?#]+@")
+_ANY_QUERY: Final = re.compile(r"([?&][^=&#\s?]{1,80}=)([^&#\s]+)")
+_PLAIN_QUERY: Final = frozenset(
+    {"sslmode", "ssl", "charset", "encoding", "timeout", "connect_timeout", "application_name"}
+    | {"driver", "mode", "format", "lang", "language", "locale", "region", "version"}
+)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -194,6 +201,22 @@ def is_secret_name(key: str) -> bool:
 def mask(secret: str) -> str:
     """Return what may be shown of a secret: its last four characters, where that gives away few."""
     return MASK + (secret[-4:] if len(secret) >= 16 else "")
+
+
+def hide_url(text: str) -> str:
+    """
+    Return a text without the credentials of URLs in it, known by their names or not.
+
+    A web address's user, and any without a password, may be a token; so may any value in a query
+    that is not on a list of plain ones.
+    """
+    text = _ANY_USER.sub(MASK + "@", mask_url(_WEB_USER.sub(rf"\g<1>{MASK}@", text)))
+    return _ANY_QUERY.sub(_hidden_value, text)
+
+
+def _hidden_value(match: re.Match[str]) -> str:
+    name, value = match.groups()
+    return match[0] if name[1:-1].lower() in _PLAIN_QUERY or value == MASK else name + MASK
 
 
 def mask_url(text: str) -> str:

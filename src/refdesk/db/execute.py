@@ -38,6 +38,7 @@ _STOP_AGAIN_S: Final = 0.1
 _EXACT_DIGITS: Final = 15
 _EXACT: Final = 2**53
 _LARGEST: Final = 2**63
+_VALUE_REFUSED: Final = frozenset({"DataError", "OverflowError"})
 
 _log = logging.getLogger(__name__)
 
@@ -49,7 +50,18 @@ _WHOLE: Final = ("", "cells")
 
 
 class ExecutionFailed(RefdeskError):
-    """A query gave no rows, because the database did not run it to its end."""
+    """
+    A query gave no rows, because the database did not run it to its end.
+
+    Args:
+        message: What happened, without values of rows.
+        bad_value: Whether driver or database refused a value of the query: out of range, or no
+            value of the column's type.
+    """
+
+    def __init__(self, message: str, *, bad_value: bool = False) -> None:
+        super().__init__(message)
+        self.bad_value = bad_value
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -223,7 +235,11 @@ class Runner:
         code = getattr(error, "sqlstate", None) or getattr(error, "sqlite_errorname", None)
         kind = f"{type(error).__name__}, {code}" if code else type(error).__name__
         _log.warning("the database %s did not run a query: %s", self.name, kind)
-        return ExecutionFailed(f"the database {self.name!r} did not run the query ({kind})")
+        # DB-API's DataError, of whatever driver; sqlite3 raises OverflowError instead.
+        refused = any(each.__name__ in _VALUE_REFUSED for each in type(error).__mro__)
+        return ExecutionFailed(
+            f"the database {self.name!r} did not run the query ({kind})", bad_value=refused
+        )
 
 
 class Work:

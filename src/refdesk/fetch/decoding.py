@@ -16,6 +16,11 @@ class BadEncoding(Exception):
     """The body is not what its encoding says; the message is the end of a sentence."""
 
 
+def is_bare_deflate(start: bytes) -> bool:
+    """Whether deflate that begins with these two bytes lacks zlib's format (RFC 1950, 2.2)."""
+    return start[0] & 15 != 8 or int.from_bytes(start[:2]) % 31 != 0
+
+
 class BodyDecoder:
     """
     Take a body as it arrives, give it decoded.
@@ -69,7 +74,7 @@ class BodyDecoder:
                 self._undecided = data
                 return b""
             self._undecided = None
-            if data[0] & 15 != 8 or int.from_bytes(data[:2]) % 31:  # RFC 1950, section 2.2
+            if is_bare_deflate(data):
                 self._inflate = zlib.decompressobj(-zlib.MAX_WBITS)
         assert self._inflate is not None
         if self._inflate.eof:

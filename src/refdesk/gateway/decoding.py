@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import zlib
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterator
 from typing import Final
 
 from refdesk.errors import UpstreamError
+from refdesk.fetch.decoding import is_bare_deflate
 from refdesk.upstream import Reply
 
 MAX_DECODED_BYTES: Final = 128 * 1024 * 1024
 """Bytes of an upstream's answer once decoded; a larger one is an error of the upstream (502)."""
 _PIECE_BYTES: Final = 64 * 1024
 """However much a piece of a stream expands to, no more than this is held at once."""
+_GZIP: Final = 16 + zlib.MAX_WBITS
+_BARE: Final = -zlib.MAX_WBITS
+_KNOWN: Final = frozenset({"gzip", "x-gzip", "deflate"})
 
 
 def decoded(reply: Reply) -> bytes:
@@ -27,19 +31,23 @@ def decoded(reply: Reply) -> bytes:
     coding = _coding(reply)
     if not coding:
         return reply.body
-    inflate = zlib.decompressobj(zlib.MAX_WBITS | 32)
+    decoder = _Decoder(coding)
+    body = bytearray()
     try:
-        body = inflate.decompress(reply.body, MAX_DECODED_BYTES)
+        for piece in decoder.feed(reply.body):
+            body += piece
+            if len(body) > MAX_DECODED_BYTES:
+                raise UpstreamError(
+                    f"the upstream's {coding} answer is too large", fault="bad_response"
+                )
     except zlib.error as exc:
         raise UpstreamError(
             f"the upstream's {coding} answer is broken", fault="bad_response"
         ) from exc
-    if not inflate.eof:
-        raise UpstreamError(
-            f"the upstream's {coding} answer is cut or too large", fault="bad_response"
-        )
+    if not decoder.whole:
+        raise UpstreamError(f"the upstream's {coding} answer is cut", fault="bad_response")
     _take_off(reply)
-    return body
+    return bytes(body)
 
 
 def decoded_pieces(reply: Reply) -> AsyncIterator[bytes]:
@@ -60,36 +68,72 @@ def decoded_pieces(reply: Reply) -> AsyncIterator[bytes]:
 
 
 async def _inflated(reply: Reply, coding: str) -> AsyncIterator[bytes]:
-    inflate = zlib.decompressobj(zlib.MAX_WBITS | 32)
-    async for piece in reply:
-        rest = piece
-        while rest:
-            try:
-                data = inflate.decompress(rest, _PIECE_BYTES)
-            except zlib.error as exc:
-                raise UpstreamError(
-                    f"the upstream's {coding} stream is broken", fault="bad_response"
-                ) from exc
-            rest = inflate.unconsumed_tail
-            if data:
-                yield data
-    if not inflate.eof:
+    decoder = _Decoder(coding)
+    async for data in reply:
+        try:
+            for piece in decoder.feed(data):
+                yield piece
+        except zlib.error as exc:
+            raise UpstreamError(
+                f"the upstream's {coding} stream is broken", fault="bad_response"
+            ) from exc
+    if not decoder.whole:
         raise UpstreamError(f"the upstream's {coding} stream is cut", fault="cut")
 
 
+class _Decoder:
+    """
+    Undoes gzip, of one member or several, and deflate, wrapped as it should be or bare.
+
+    Some servers write a member for each event of a stream, and some send deflate without zlib's
+    format around it.
+    """
+
+    def __init__(self, coding: str) -> None:
+        self._gzip = coding != "deflate"
+        self._start = b""
+        self._inflate = zlib.decompressobj(_GZIP) if self._gzip else None
+        self._begun = False
+
+    @property
+    def whole(self) -> bool:
+        """Whether the data end where they may; no data at all are no body."""
+        ended = self._inflate is not None and self._inflate.eof
+        return ended or not (self._begun or self._start)
+
+    def feed(self, data: bytes) -> Iterator[bytes]:
+        """Yield what these bytes come to, in pieces of bounded size; zlib.error if they cannot."""
+        if self._inflate is None:
+            data = self._start + data
+            if len(data) < 2:
+                self._start = data
+                return
+            self._inflate = zlib.decompressobj(_BARE if is_bare_deflate(data) else zlib.MAX_WBITS)
+        while data:
+            if self._inflate.eof:
+                if not self._gzip:
+                    raise zlib.error("more follows after the compressed data")
+                self._inflate = zlib.decompressobj(_GZIP)
+            self._begun = True
+            piece = self._inflate.decompress(data, _PIECE_BYTES)
+            data = self._inflate.unconsumed_tail or self._inflate.unused_data
+            if piece:
+                yield piece
+
+
 def _coding(reply: Reply) -> str:
-    coding = b""
-    for name, value in reply.headers:
-        if name == b"content-encoding":
-            coding = value.lower().strip()
-    if coding in (b"", b"identity"):
+    """Return the coding that is to be undone, or an empty text."""
+    named = b",".join(value for name, value in reply.headers if name == b"content-encoding")
+    words = [word.strip() for word in named.decode("latin-1").lower().split(",")]
+    codings = [word for word in words if word not in ("", "identity")]
+    if not codings:
         return ""
-    if coding not in (b"gzip", b"x-gzip", b"deflate"):
+    if len(codings) > 1 or codings[0] not in _KNOWN:
         raise UpstreamError(
-            f"the upstream encoded its answer as {coding[:20].decode('latin-1')!r} unasked",
+            f"the upstream encoded its answer as {', '.join(codings)[:40]!r} unasked",
             fault="bad_response",
         )
-    return coding.decode()
+    return codings[0]
 
 
 def _take_off(reply: Reply) -> None:

@@ -14,11 +14,16 @@ import msgspec
 
 from refdesk.cleaning import one_line
 from refdesk.errors import DelegateError
+from refdesk.mcp_client.cutting import cut_data, cut_text
+from refdesk.web.refusal import refusal
 
 if TYPE_CHECKING:
     from mcp_types import CallToolResult, ContentBlock
 
 _SHOWN_CHARS: Final = 500
+_REFUSAL_CHARS: Final = 16_384
+"""How much of each text of a refusal is kept."""
+_REFUSAL_DEPTH: Final = 20
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -26,9 +31,11 @@ class ToolAnswer:
     """What a tool answered; one that failed raises instead."""
 
     text: str = ""
-    """All of its text, a blank line between two parts."""
+    """All of its text, a blank line between two parts; it tells at its end where it was cut."""
     data: Any = None
     """Its structured content, or its first text that is a JSON object or array; else None."""
+    cut: bool = False
+    """Whether the answer was longer, and only its beginning is here."""
 
 
 def read_answer(
@@ -40,25 +47,43 @@ def read_answer(
     Args:
         result: As the SDK has parsed it.
         tool: The tool's name, for messages.
-        max_bytes: The largest text, and the largest structured content.
-        mask: Takes secrets out of a text that goes into a message.
+        max_bytes: How much of the text is taken, and how much of the structured content.
+        mask: Takes secrets out of a text.
 
     Raises:
-        DelegateError: The tool says that it failed, or the answer is too large.
+        DelegateError: The tool says that it failed.
     """
     texts = [text for block in result.content if (text := _text_of(block))]
     if result.is_error:
         said = one_line(mask("\n".join(texts)[: 10 * _SHOWN_CHARS]), _SHOWN_CHARS)
         raise DelegateError(f"the MCP tool {tool} failed: {said or 'it does not say why'}")
-    text = "\n\n".join(texts)
-    size = max(len(text.encode("utf-8", "replace")), _size_of(result.structured_content))
-    if size > max_bytes:
-        raise DelegateError(
-            f"the MCP tool {tool} answered with {size} bytes; at most {max_bytes} are taken"
-        )
+    data = _data_of(result, texts)
+    if isinstance(data, dict) and refusal(data) is not None:
+        # It may quote the key that it was sent.
+        texts = [mask(text[:_REFUSAL_CHARS]) for text in texts]
+        data = _masked(data, mask)
+    text, text_cut = cut_text("\n\n".join(texts), max_bytes)
+    data, data_cut = cut_data(data, max_bytes)
+    return ToolAnswer(text=text, data=data, cut=text_cut or data_cut)
+
+
+def _data_of(result: CallToolResult, texts: list[str]) -> Any:
     if result.structured_content is not None:
-        return ToolAnswer(text=text, data=_unwrapped(result.structured_content))
-    return ToolAnswer(text=text, data=next(filter(None, map(_json_of, texts)), None))
+        return _unwrapped(result.structured_content)
+    return next(filter(None, map(_json_of, texts)), None)
+
+
+def _masked(value: Any, mask: Callable[[str], str], depth: int = 0) -> Any:
+    match value:
+        case str():
+            return mask(value[:_REFUSAL_CHARS])
+        case list() | dict() if depth > _REFUSAL_DEPTH:
+            return None
+        case list():
+            return [_masked(each, mask, depth + 1) for each in value]
+        case dict():
+            return {name: _masked(each, mask, depth + 1) for name, each in value.items()}
+    return value
 
 
 def _text_of(block: ContentBlock) -> str:
@@ -71,14 +96,6 @@ def _text_of(block: ContentBlock) -> str:
             return f"{block.title or block.name}: {block.uri}"
         case _:
             return f"[{block.type} left out]"
-
-
-def _size_of(data: Any) -> int:
-    try:
-        return len(msgspec.json.encode(data))
-    except (msgspec.MsgspecError, TypeError, ValueError, RecursionError):
-        # Out of JSON, and yet not to be written as JSON: nested too deeply.
-        return 2**63
 
 
 def _unwrapped(data: Any) -> Any:

@@ -10,7 +10,9 @@ class Limits:
     """The bounds that hold for every MCP server."""
 
     max_bytes: int = 524_288
-    """The largest answer of a tool, and the largest message over HTTP."""
+    """How much of a tool's answer is taken; the rest is cut off, and the cut marked."""
+    max_message_bytes: int = 8 * 1024 * 1024
+    """The largest message over HTTP; a larger one is refused unread."""
     max_tools: int = 500
     """How many tools of one server are listed; the rest is left out."""
     max_description_chars: int = 4000

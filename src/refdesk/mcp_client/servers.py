@@ -8,7 +8,7 @@ new one is opened and the call made once more, once.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
@@ -16,8 +16,9 @@ import structlog
 
 from refdesk.cleaning import visible_lines
 from refdesk.config.library import McpServerEntry
-from refdesk.config.secrets import MASK
+from refdesk.config.secrets import is_secret_name
 from refdesk.errors import DelegateError
+from refdesk.masking import Masker
 from refdesk.mcp_client.answers import ToolAnswer, read_answer
 from refdesk.mcp_client.calling import call
 from refdesk.mcp_client.limits import Limits
@@ -34,8 +35,6 @@ T = TypeVar("T")
 LIST_TIMEOUT_S: Final = 30.0
 """For an MCP server to list its tools; beyond it the server counts as away."""
 _NAME_CHARS: Final = 256
-_MASKED_CHARS: Final = 4
-"""Shorter values would mask half of every text."""
 
 _log: structlog.stdlib.BoundLogger = structlog.get_logger("refdesk.mcp")
 
@@ -55,6 +54,26 @@ class Tool:
     output_schema: Mapping[str, Any] | None = None
     read_only: bool = False
     """Whether the server says that it changes nothing."""
+
+
+def credentials_of(entry: McpServerEntry) -> Iterator[str]:
+    """
+    Yield what no message about a server may hold.
+
+    Its environment and headers, its address where that has a user or a query, and of its arguments
+    those that are named like a secret (``--api-key=KEY``, ``--token KEY``) or are such an address.
+    """
+    yield from (
+        value.get_secret_value() for value in (*entry.env.values(), *entry.headers.values())
+    )
+    named = False
+    for arg in (str(entry.url or ""), *entry.args):
+        name, _, value = arg.partition("=")
+        if named or ("://" in arg and ("@" in arg or "?" in arg)):
+            yield arg
+        elif value and is_secret_name(name):
+            yield value
+        named = arg.startswith("-") and not value and is_secret_name(arg)
 
 
 class McpServers:
@@ -131,9 +150,22 @@ class McpServers:
         """
         found = self._find(server)
         result = await found.ask(lambda client: call(client, tool, arguments), timeout_s=timeout_s)
-        return read_answer(
-            result, tool=f"{server}.{tool}", max_bytes=self._limits.max_bytes, mask=found.mask
+        # Some are megabytes of JSON, and the loop has others to serve.
+        answer = await asyncio.to_thread(
+            read_answer,
+            result,
+            tool=f"{server}.{tool}",
+            max_bytes=self._limits.max_bytes,
+            mask=found.mask,
         )
+        if answer.cut:
+            _log.warning(
+                "an MCP tool's answer was cut",
+                server=server,
+                tool=tool,
+                bytes=self._limits.max_bytes,
+            )
+        return answer
 
     async def list_tools(
         self, server: str | None = None, *, timeout_s: float = LIST_TIMEOUT_S
@@ -180,25 +212,13 @@ class _Server:
         self._session: Session | None = None
         self._tasks: set[asyncio.Task[None]] = set()
         self._closed = False
-        secrets = {
-            value.get_secret_value() for value in (*entry.env.values(), *entry.headers.values())
-        }
-        # A header may be a scheme and a key: the key alone is one, too.
-        secrets |= {part for value in secrets for part in value.split()[1:]}
-        self._secrets = sorted(
-            (value for value in secrets if len(value) >= _MASKED_CHARS), key=len, reverse=True
-        )
+        self.mask: Final = Masker(credentials_of(entry))
+        """Takes this server's credentials out of a text."""
 
     @property
     def is_open(self) -> bool:
         """Whether there is a session, or one that is being closed."""
         return bool(self._tasks)
-
-    def mask(self, text: str) -> str:
-        """Return a text without this server's secrets."""
-        for secret in self._secrets:
-            text = text.replace(secret, MASK)
-        return text
 
     async def ask(self, what: Callable[[Client], Awaitable[T]], *, timeout_s: float) -> T:
         """Ask in the session; in a new one, once, where it has ended."""
@@ -206,15 +226,17 @@ class _Server:
         try:
             async with asyncio.timeout(timeout_s):
                 try:
-                    return await what(await session.client())
+                    async with session.client() as client:
+                        return await what(client)
                 except DelegateError:
                     raise
                 except Exception as exc:
                     if not session.ended_by(exc):
                         raise
-                session.end()
+                session.retire()
                 session = self._current()
-                return await what(await session.client())
+                async with session.client() as client:
+                    return await what(client)
         except TimeoutError:
             raise DelegateError(
                 f"the MCP server {self.name!r} did not answer within {timeout_s:g} s"

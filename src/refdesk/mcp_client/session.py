@@ -54,7 +54,10 @@ class Session:
         self._mask = mask
         self._stop = asyncio.Event()
         self._status = 0
+        self._answered = False
         self._gone = False
+        self._retired = False
+        self._calls = 0
         self._junk = 0
         self._ready: asyncio.Future[Client] = asyncio.get_running_loop().create_future()
         # Whether anybody still waits for it or not, its failure has been seen.
@@ -71,17 +74,30 @@ class Session:
         """Whether it is of no use any more."""
         ready = self._ready
         failed = ready.done() and (ready.cancelled() or ready.exception() is not None)
-        return failed or self._gone or self._stop.is_set() or self.task.done()
+        return failed or self._gone or self._retired or self._stop.is_set() or self.task.done()
 
-    async def client(self) -> Client:
+    @contextlib.asynccontextmanager
+    async def client(self) -> AsyncIterator[Client]:
         """
-        Return the SDK's client, once it is connected.
+        Give the SDK's client, once it is connected, for one call.
 
         Raises:
             DelegateError: It cannot be.
         """
-        # One who leaves must not take the session from the others.
-        return await asyncio.shield(self._ready)
+        self._calls += 1
+        try:
+            # A caller that leaves must not take the session from the others.
+            yield await asyncio.shield(self._ready)
+        finally:
+            self._calls -= 1
+            if self._retired and not self._calls:
+                self._stop.set()
+
+    def retire(self) -> None:
+        """Take no more calls; it is closed when those under way have ended."""
+        self._retired = True
+        if not self._calls:
+            self._stop.set()
 
     def end(self) -> None:
         """Have it closed; does not wait for that."""
@@ -95,8 +111,7 @@ class Session:
         if code == _sdk_types().CONNECTION_CLOSED:
             # The same code stands for an answer too large, which would be so again.
             return not message.startswith("SSE stream failed")
-        # Some servers answer 400 to a session that they do not know (the specification says 404).
-        return self._status == HTTPStatus.BAD_REQUEST and "session" in message.lower()
+        return False
 
     def describe(self, fault: BaseException) -> str:
         """Return a sentence about what went wrong, without secrets."""
@@ -177,10 +192,12 @@ class Session:
         if entry.url is not None:
             headers = {name: value.get_secret_value() for name, value in entry.headers.items()}
             async with http_client(
-                headers=headers, max_bytes=self._limits.max_bytes, seen=self._seen
+                headers=headers, max_bytes=self._limits.max_message_bytes, seen=self._seen
             ) as http:
                 yield streamable_http_client(
-                    str(entry.url), http_client=http, max_sse_event_size=self._limits.max_bytes
+                    str(entry.url),
+                    http_client=http,
+                    max_sse_event_size=self._limits.max_message_bytes,
                 )
             return
         assert entry.command is not None, "an entry has a command or a url"
@@ -202,7 +219,14 @@ class Session:
 
     def _seen(self, status: int, in_session: bool) -> None:
         self._status = status
-        if status == HTTPStatus.NOT_FOUND and in_session:
+        if not in_session:
+            return
+        if status == HTTPStatus.OK:
+            self._answered = True
+        # The specification says 404.  Servers that were started anew answer 400 with a plain text,
+        # or whatever stands before them does; where the session was good until then, it is not now.
+        forgotten = self._answered and HTTPStatus.BAD_REQUEST <= status < 500
+        if status == HTTPStatus.NOT_FOUND or forgotten:
             self._gone = True
 
     async def _note(self, message: Any) -> None:

@@ -5,14 +5,18 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
+from refdesk.cleaning import one_line
 from refdesk.errors import DelegateError
-from refdesk.http import is_web_url
+from refdesk.http import web_url
 from refdesk.search.delegate import Delegate, ask
 from refdesk.types import ResultItem, SearchRequest, SearchResult
 from refdesk.uses import Uses
+from refdesk.web.refusal import refusal, said
 
 _MAX_ITEMS: Final = 1_000
 """Items of a delegate's answer that are read."""
+_SAID_CHARS: Final = 200
+"""How much of what a delegate says of its failure is told."""
 _KNOWN: Final = frozenset(
     {"title", "name", "content", "snippet", "text", "url", "link", "score", "published", "date"}
     | {"document_id", "collection", "model", "record_id", "data", "metadata"}
@@ -32,27 +36,36 @@ async def search_by_delegate(
         DelegateError: It failed, or its answer has no items to read.
     """
     answer = await ask(delegate, target, _payload(target, request))
-    if isinstance(answer, Mapping) and isinstance(answer.get("error"), str) and answer["error"]:
-        raise DelegateError(f"{str(target)!r} failed: {answer['error']}")
     rows = answer.get("items", answer.get("results")) if isinstance(answer, Mapping) else answer
+    if isinstance(answer, Mapping) and _is_refused(answer, rows):
+        told = one_line(said(dict(answer)), _SAID_CHARS) or "it does not say why"
+        raise DelegateError(f"{str(target)!r} failed: {told}")
     if not isinstance(rows, list):
         raise DelegateError(
             f"{str(target)!r} gave no results to read; "
             'its answer should be {"items": [{"title", "content", "url", "score"}]}'
         )
     items = [item for row in rows[:_MAX_ITEMS] if (item := _item(row, request)) is not None]
-    said = answer.get("answer") if isinstance(answer, Mapping) else None
+    written = answer.get("answer") if isinstance(answer, Mapping) else None
     unread = len(rows) - len(items)
     return SearchResult(
         type=request.type,
         query=request.query,
         source=request.source,
         items=tuple(items),
-        answer=said if isinstance(said, str) and said else None,
+        answer=written if isinstance(written, str) and written else None,
         engine=str(target),
         notices=(f"{unread} of the results of {str(target)!r} could not be read",)
         if unread
         else (),
+    )
+
+
+def _is_refused(answer: Mapping[str, Any], rows: Any) -> bool:
+    """Whether an answer tells of a failure, by its error or by what it says instead of rows."""
+    error = answer.get("error")
+    return bool(isinstance(error, str) and error) or (
+        not rows and refusal(dict(answer)) is not None
     )
 
 
@@ -64,6 +77,7 @@ def _payload(target: Uses, request: SearchRequest) -> dict[str, Any]:
         "time_range": request.time_range,
         "language": request.language,
         "country": request.country,
+        "safe": request.safe,
         "collections": None if request.collections is None else list(request.collections),
         "threshold": request.threshold,
         "graph": request.graph,
@@ -97,7 +111,7 @@ def _item(row: Any, request: SearchRequest) -> ResultItem | None:
     return ResultItem(
         type=request.type,
         title=title or url or content[:80],
-        url=url if is_web_url(url) else "",
+        url=web_url(url) or "",
         content=content,
         published=_text(row, "published", "date") or None,
         score=_share(row.get("score")),

@@ -165,6 +165,7 @@ def _query_of(request: SearchRequest) -> WebQuery:
         time_range=request.time_range,
         language=request.language,
         location=Location(country=country) if country else None,
+        safe=request.safe,
     )
 
 

@@ -16,7 +16,7 @@ from typing import Any, Final, Literal
 import msgspec
 
 from refdesk.cleaning import visible, visible_lines
-from refdesk.http import is_web_url, normal_url
+from refdesk.http import normal_url, web_url
 from refdesk.types import Reference, ResultItem
 
 Merge = Literal["rrf", "score_weight"]
@@ -125,7 +125,7 @@ def reference_of(item: ResultItem) -> Reference:
         score=item.score,
         title=" ".join(visible(item.title[:MAX_CONTENT_CHARS]).split()),
         content=visible_lines((item.content or _row_text(item))[:MAX_CONTENT_CHARS]).strip(),
-        url=item.url if is_web_url(item.url) else "",
+        url=web_url(item.url) or "",
         meta=_meta(item),
     )
 

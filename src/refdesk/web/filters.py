@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from typing import Final
 from urllib.parse import unquote, urlsplit
 
-from refdesk.http import is_web_url, normal_url
+from refdesk.http import normal_url, web_url
 from refdesk.types import ResultItem
 
 _UNFIT: Final = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff\ufeff]")
@@ -94,13 +94,14 @@ def tidy(items: Iterable[ResultItem], domains: Domains, limit: int) -> tuple[Res
     for item in items:
         if len(kept) >= limit:
             break
-        if not is_web_url(item.url) or _SURROGATE.search(item.url):
+        link = web_url(item.url)
+        if link is None or _SURROGATE.search(link):
             continue
-        url = normal_url(item.url)
-        if url in seen or not domains.permit(item.url):
+        url = normal_url(link)
+        if url in seen or not domains.permit(link):
             continue
         seen.add(url)
-        kept.append(_cleaned(item))
+        kept.append(_cleaned(item if link == item.url else replace(item, url=link)))
     return tuple(kept)
 
 

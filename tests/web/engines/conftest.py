@@ -15,6 +15,8 @@ from refdesk.http import HttpRequest, HttpResponse
 from refdesk.types import WebPage, WebQuery
 from refdesk.web.engines import ENGINES, Engine
 
+EVERYTHING = WebQuery(text="tides", limit=100)
+"""A query of which no row is cut off."""
 KEY = "canary-51f0c2aa&key"
 SETTINGS: dict[str, dict[str, Any]] = {
     "brave": {"api_key": KEY},
@@ -61,8 +63,8 @@ def read(make: Callable[..., Engine]) -> Callable[..., WebPage]:
 
     def page(name: str, status: int = 200, **settings: Any) -> WebPage:
         body = recording(f"engines/{name}")
-        return make(name.split("/")[0], **settings).parse_response(
-            HttpResponse(status=status, body=body)
+        return make(name.split("/")[0], **settings).page(
+            EVERYTHING, HttpResponse(status=status, body=body)
         )
 
     return page
@@ -78,8 +80,8 @@ def refuse(make: Callable[..., Engine]) -> Callable[..., EngineError]:
         if isinstance(body, str):
             body = recording(f"engines/{kind}/{body}")
         with pytest.raises(EngineError) as caught:
-            make(kind, **settings).parse_response(
-                HttpResponse(status=status, headers=headers, body=body)
+            make(kind, **settings).page(
+                EVERYTHING, HttpResponse(status=status, headers=headers, body=body)
             )
         assert KEY not in str(caught.value)
         return caught.value

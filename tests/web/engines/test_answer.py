@@ -107,12 +107,40 @@ def test_flood() -> None:
     "url",
     [
         *("javascript:alert(1)", "data:text/html,x", "//a/", "https://good@evil/", "", "https://"),
-        *("https://a/ b", "https://a/\x00", "ftp://a/", "https://a/" + "x" * 3000, 5, None),
+        *(
+            "https://a b/",
+            "https://a/\x00",
+            "https://a\\@b/",
+            'https://a"b/',
+            "ftp://a/",
+            "https://a/" + "x" * 3000,
+            5,
+            None,
+        ),
     ],
 )
 def test_no_web_url(url: Any) -> None:
     """A row whose address is no link anybody should follow is no row."""
     assert item(url=url, title="x") is None
+
+
+@pytest.mark.parametrize(
+    ("url", "link"),
+    [
+        ("https://a.example/Annual Report.pdf", "https://a.example/Annual%20Report.pdf"),
+        ('https://a.example/?q=<b>"x"', "https://a.example/?q=%3Cb%3E%22x%22"),
+        ("https://a.example/#:~:text=a b", "https://a.example/#:~:text=a%20b"),
+        ("https://a.example/a`b\\c", "https://a.example/a%60b%5Cc"),
+        ("https://a.example/a\n  b", "https://a.example/a%20%20b"),
+        ("https://a.example/a%20b c+d%", "https://a.example/a%20b%20c+d%"),
+        ("https://a.example/日本 語", "https://a.example/日本%20語"),
+    ],
+)
+def test_a_url_with_signs_that_none_holds(url: str, link: str) -> None:
+    """They are percent-encoded and the row kept; what was encoded stays as it was."""
+    made = item(url=url, title="x")
+    assert made is not None
+    assert made.url == link
 
 
 def test_clean_item() -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import gc
+import time
 from datetime import date
 
 import pytest
@@ -68,10 +70,69 @@ def test_other_engines_are_told_nothing() -> None:
         (None, ""),
         ("<b>a</b> &amp; b", "a & b"),
         ("a\x00\x07b\ufeff", "ab"),
-        ("1 < 2", "1 < 2"),
         ("a\u3000b\n", "a b"),
+        ("&lt;b&gt; is a tag", "<b> is a tag"),
     ],
 )
 def test_plain(text: str | None, clean: str) -> None:
     """Foreign text loses tags, entities, controls and byte order marks."""
     assert plain(text) == clean
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        *("1 < 2", "a < b && c > d", "if (a <b && c> d)", "x <b and c>", "<0.1% and >25%", "<3"),
+        *("ConcurrentHashMap<K,V> vs Map<String, Integer>", "Option<B>", "vector<int>", "Foo<T>"),
+        *("Dict<str, List<int>>", "<T extends Comparable<T>>", "x <=> y <- z --> w", "a<b", "<div"),
+        *("git checkout <branch>", "cp <source> <target>", "SELECT * FROM <table>", "<your-name>"),
+        *("mail <a@b.example>", "<https://b.example/>", "the <video> element", "HTML <a> tag"),
+    ],
+)
+def test_what_opens_no_tag_stays(text: str) -> None:
+    """Comparisons, generics, placeholders, arrows and addresses are no tags."""
+    assert plain(text) == text
+
+
+@pytest.mark.parametrize(
+    ("text", "clean"),
+    [
+        ("first<br>second", "first second"),
+        ("first<BR/>second<hr />third", "first second third"),
+        ("<p>one<p>two</p><div>three</div>", "one two three"),
+        ("<table><tr><td>a<td>b</table>", "a b"),
+        ("<ul><li>one</li><li>two</li></ul>", "one two"),
+        ("un<b>believ</b>able <em>北京</em>天气", "unbelievable 北京天气"),
+        (
+            '<a href="https://h.example/?a=1">here</a> and <span class="x y">there</span>',
+            "here and there",
+        ),
+        ("<code>x</code>, <mark>y</mark>, <B>z</B>", "x, y, z"),
+        ("shown<!-- hidden -->too <strong>cut", "shown too cut"),
+    ],
+)
+def test_a_tag_between_words_leaves_a_space(text: str, clean: str) -> None:
+    """Blocks and breaks keep words apart; what only marks letters does not."""
+    assert plain(text) == clean
+
+
+@pytest.mark.parametrize(
+    "unit", ["<", "<b", "<b>", "</b>", "<a x=", '<a b="', "<!--", "a<b c='d' "]
+)
+def test_tags_are_found_in_one_pass(unit: str) -> None:
+    """The work grows with the text, and not with its square."""
+
+    def cost(text: str) -> float:
+        def once() -> float:
+            began = time.thread_time()
+            plain(text)
+            return time.thread_time() - began
+
+        return min(once() for _ in range(5))
+
+    gc.disable()  # it looks at what others have made
+    try:
+        # Eight times the text: eight times the work, where its square would be sixty-four times.
+        assert cost(unit * 40_000) < 32 * cost(unit * 5_000)
+    finally:
+        gc.enable()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from datetime import date
 from typing import Any
@@ -9,6 +10,7 @@ from typing import Any
 import pytest
 
 from refdesk.errors import EngineError
+from refdesk.http import HttpResponse
 from refdesk.types import Location, WebPage, WebQuery
 from refdesk.web.engines import Engine
 
@@ -25,6 +27,27 @@ def test_rows(read: Read) -> None:
     assert page.items[1].content.startswith("Python is a high-level, general-purpose")
     assert page.items[1].published == "2024-05-01T12:54:03"
     assert page.more
+
+
+@pytest.mark.parametrize(
+    ("dates", "published"),
+    [
+        ({"page_age": "2026-05-01T12:54:03", "age": "7 months ago"}, "2026-05-01T12:54:03"),
+        ({"age": "3 days ago"}, "3 days ago"),
+        ({"page_age": None, "age": "vor 3 Tagen"}, "vor 3 Tagen"),
+        ({"page_age": "", "age": "May 1, 2026"}, "May 1, 2026"),
+        ({"page_age": 5, "age": None}, None),
+        ({}, None),
+    ],
+)
+def test_a_rows_date(
+    make: Callable[..., Engine], dates: dict[str, Any], published: str | None
+) -> None:
+    """The ISO date counts, else the words for one."""
+    rows = [{"url": "https://a.example/", "title": "a", **dates}]
+    body = json.dumps({"web": {"results": rows}}).encode()
+    page = make("brave").page(WebQuery(text="a"), HttpResponse(status=200, body=body))
+    assert page.items[0].published == published
 
 
 def test_extra_snippets(read: Read) -> None:

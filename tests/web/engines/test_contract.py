@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import json
+from base64 import b64encode
 from collections.abc import Callable
 from datetime import date
 from pathlib import Path
 from typing import Any
-from urllib.parse import quote_plus
+from urllib.parse import parse_qsl, quote_plus, urlsplit
 
 import pytest
 from hypothesis import given, settings
@@ -76,7 +77,7 @@ def check(page: WebPage) -> None:
 def read(made: Engine, response: HttpResponse) -> None:
     """Read an answer: a proper page, or an EngineError in which no key stands."""
     try:
-        page = made.parse_response(response)
+        page = made.page(WebQuery(text="tides", limit=100), response)
     except EngineError as exc:
         said = str(exc)
     else:
@@ -183,6 +184,78 @@ def test_statuses(make: Make, name: str, status: int, outcome: str) -> None:
 
 
 @pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize(
+    ("body", "outcome"),
+    [
+        ({"error": "quota exceeded"}, "no_credit"),
+        ({"errors": [{"message": "Invalid API key"}]}, "bad_key"),
+        ({"status": "error", "message": "Rate limit exceeded"}, "rate_limited"),
+        ({"success": False, "detail": "unknown parameter 'x'"}, "unsupported_param"),
+    ],
+    ids=repr,
+)
+def test_a_200_that_tells_of_a_failure_is_one(
+    make: Make, name: str, body: dict[str, Any], outcome: str
+) -> None:
+    """An error in the place of rows has its class, whether or not an empty list stands beside."""
+    for more in ({}, {"results": [], "organic": [], "hits": [], "web": {"results": []}}):
+        answer = HttpResponse(status=200, body=json.dumps({**body, **more}).encode())
+        with pytest.raises(EngineError, match="main answered 200: ") as caught:
+            make(name).page(WebQuery(text="tides"), answer)
+        assert caught.value.outcome == outcome
+
+
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize(
+    ("status", "body", "outcome"),
+    [
+        (400, {"message": "Not enough credits"}, "no_credit"),
+        (403, {"error": "Rate limit exceeded"}, "rate_limited"),
+        (429, {"error": "Monthly quota exceeded"}, "no_credit"),
+        (401, {"error": "Please authenticate"}, "bad_key"),
+    ],
+)
+def test_words_say_more_than_a_status(
+    make: Make, name: str, status: int, body: dict[str, Any], outcome: str
+) -> None:
+    """An account without credit, or asked too fast, is so under any status of a refusal."""
+    answer = HttpResponse(status=status, body=json.dumps(body).encode())
+    with pytest.raises(EngineError) as caught:
+        make(name).page(WebQuery(text="tides"), answer)
+    assert caught.value.outcome == outcome
+
+
+SAFE = {
+    "brave": ("safesearch", "strict", "off"),
+    "searxng": ("safesearch", "2", "0"),
+    "serpapi": ("safe", "active", "off"),
+}
+
+
+@pytest.mark.parametrize("name", having("safe_search"))
+def test_safe_search_is_an_option(make: Make, name: str) -> None:
+    """It holds where the request does not say; where it says, the request does."""
+    parameter, on, off = SAFE[name]
+
+    def sent(option: bool | None, asked: bool | None) -> str | None:
+        engine = make(name, safe_search=option)
+        (call,) = engine.plan(WebQuery(text="a", safe=asked), 1)
+        query = dict(parse_qsl(urlsplit(engine.build_request(call).url).query))
+        return query.get(parameter)
+
+    assert [sent(True, None), sent(False, None), sent(None, None)] == [on, off, None]
+    assert [sent(True, False), sent(False, True)] == [off, on]
+
+
+def test_safe_search_where_there_is_none(make: Make) -> None:
+    """An engine that cannot filter refuses the option, before it is asked anything."""
+    with pytest.raises(ConfigError, match="'baidu' has no such option; leave it out"):
+        make("serpapi", engine="baidu", safe_search=True)
+    with pytest.raises(ConfigError, match="safe_search: Extra inputs are not permitted"):
+        make("serper", safe_search=True)
+
+
+@pytest.mark.parametrize("name", NAMES)
 def test_keys_stay_hidden(make: Make, name: str) -> None:
     """A key is in no repr and in no message, not even when the vendor quotes it."""
     made = make(name)
@@ -190,12 +263,20 @@ def test_keys_stay_hidden(make: Make, name: str) -> None:
     everything = repr(request.headers) + request.url + request.body.decode()
     assert KEY in everything or quote_plus(KEY) in everything
     assert "canary" not in repr(request) + repr(made.options) + str(made.options)
+    if "headers" in type(made.options).model_fields:
+        made = make(name, headers={"Authorization": f"Bearer {KEY}"})
     for status in (200, 400, 401, 500):
-        for form in (KEY, quote_plus(KEY), KEY.replace("&", "&amp;")):
+        for form in (
+            *(KEY, quote_plus(KEY), quote_plus(quote_plus(KEY)), KEY.upper(), KEY.encode().hex()),
+            *(KEY.replace("&", "&amp;"), KEY.replace("&", "&#38;"), KEY.replace("&", "\\u0026")),
+            b64encode(KEY.encode()).decode(),
+        ):
             for body in (form.encode(), json.dumps({"error": f"key {form} is bad"}).encode()):
                 with pytest.raises(EngineError) as caught:
                     made.parse_response(HttpResponse(status=status, body=b"<i>x</i> " + body))
-                assert "canary" not in str(caught.value)
+                said = str(caught.value).lower()
+                assert "canary" not in said
+                assert form.lower()[:12] not in said
 
 
 @pytest.mark.parametrize("name", NAMES)

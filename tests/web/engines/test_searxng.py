@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from typing import Any
 
 import pytest
 
 from refdesk.errors import ConfigError, EngineError
+from refdesk.http import HttpResponse
 from refdesk.types import Location, WebPage, WebQuery
 from refdesk.web.engines import ENGINES, Engine
 
@@ -41,10 +43,75 @@ def test_suspended_engines(refuse: Refuse) -> None:
     assert "google: Suspended: CAPTCHA, brave: Suspended: too many requests" in str(error)
 
 
+ONE = [["brave", "Suspended: too many requests"]]
+TWO = [*ONE, ["google", "timeout"]]
+
+
+@pytest.mark.parametrize(
+    ("engines", "unresponsive", "down"),
+    [
+        (None, [], False),
+        (None, ONE, False),
+        (None, ["google"], False),
+        (None, TWO, True),
+        ("brave", ONE, True),
+        ("brave, google", ONE, False),
+        ("Brave,Google", TWO, True),
+        ("brave,google,mojeek", TWO, False),
+    ],
+)
+def test_a_suspended_engine_and_an_honest_nothing(
+    make: Callable[..., Engine], engines: str | None, unresponsive: list[Any], down: bool
+) -> None:
+    """One engine that did not answer is no failure of the instance, nor are some of those named."""
+    body = json.dumps({"query": "x", "results": [], "unresponsive_engines": unresponsive}).encode()
+    response = HttpResponse(status=200, body=body)
+    engine = make("searxng", engines=engines)
+    if not down:
+        assert engine.page(WebQuery(text="x"), response).items == ()
+        return
+    with pytest.raises(EngineError) as caught:
+        engine.page(WebQuery(text="x"), response)
+    assert caught.value.outcome == "upstream_down"
+
+
+@pytest.mark.parametrize(
+    ("answers", "infoboxes", "told"),
+    [
+        ([{"answer": "42"}, {"answer": "about 6 × 7"}], [], "42 … about 6 × 7"),
+        (["a string", {"answer": "a string"}], [], "a string"),
+        ([{"translations": [{"text": "Gezeiten"}, {"text": "Tide"}]}], [], "Gezeiten … Tide"),
+        ([], [{"infobox": "Tide", "content": "A rise of the sea."}], "A rise of the sea."),
+        ([{"answer": ""}, 5, None], [], None),
+    ],
+)
+def test_answers_are_kept(
+    make: Callable[..., Engine], answers: list[Any], infoboxes: list[Any], told: str | None
+) -> None:
+    """All answers are told, also without a row, and while engines did not answer."""
+    document = {
+        "answers": answers,
+        "infoboxes": infoboxes,
+        "results": [],
+        "unresponsive_engines": ONE,
+    }
+    response = HttpResponse(status=200, body=json.dumps(document).encode())
+    assert make("searxng").page(WebQuery(text="x"), response).answer == told
+
+
+def test_an_answers_page_is_a_row_where_there_is_no_other(make: Callable[..., Engine]) -> None:
+    """An answer that names its page can be cited, though the engines found no other."""
+    answers = [{"answer": "Twice a day.", "url": "https://tides.example/"}, {"answer": "42"}]
+    body = json.dumps({"answers": answers, "results": []}).encode()
+    page = make("searxng").page(WebQuery(text="x"), HttpResponse(status=200, body=body))
+    assert [(row.url, row.content) for row in page.items] == [
+        ("https://tides.example/", "Twice a day.")
+    ]
+    assert page.answer == "Twice a day. … 42"
+
+
 def test_empty(make: Callable[..., Engine]) -> None:
     """No rows with all engines well is an empty page."""
-    from refdesk.http import HttpResponse
-
     body = b'{"query":"x","results":[],"unresponsive_engines":[]}'
     assert make("searxng").parse_response(HttpResponse(status=200, body=body)).items == ()
 
@@ -67,7 +134,7 @@ def test_other_refusals(refuse: Refuse) -> None:
 
 
 def test_request(ask: Ask) -> None:
-    """The country is a part of the language; domains are operators for its engines."""
+    """The country is a part of the language; with engines named no category is asked."""
     query = WebQuery(
         text="tides",
         page=2,
@@ -81,7 +148,6 @@ def test_request(ask: Ask) -> None:
         "q": "-site:a.example tides",
         "format": "json",
         "pageno": "2",
-        "categories": "general",
         "engines": "brave,mojeek",
         "language": "de-CH",
         "time_range": "week",
@@ -89,17 +155,60 @@ def test_request(ask: Ask) -> None:
     }
 
 
-@pytest.mark.parametrize(("language", "sent"), [("zh", "zh-CN"), ("zh-hant", "zh-TW")])
-def test_chinese(ask: Ask, language: str, sent: str) -> None:
-    """Chinese goes out by its script."""
-    assert ask("searxng", WebQuery(text="a", language=language))["language"] == sent
+def test_categories(ask: Ask) -> None:
+    """Without engines of one's own choice the categories are asked."""
+    assert ask("searxng", WebQuery(text="a"), categories="news")["categories"] == "news"
+    assert "engines" not in ask("searxng", WebQuery(text="a"))
+
+
+@pytest.mark.parametrize(
+    ("language", "country", "sent"),
+    [
+        ("zh", None, "zh-CN"),
+        ("zh-hant", None, "zh-TW"),
+        ("zh", "hk", "zh-HK"),
+        ("zh-hant", "us", "zh-TW"),
+        ("pt", "br", "pt-BR"),
+        ("en", "de", "en-DE"),
+    ],
+)
+def test_language(ask: Ask, language: str, country: str | None, sent: str) -> None:
+    """Language and country go together; Chinese by its region, else by its script."""
+    location = Location(country=country) if country else None
+    query = WebQuery(text="a", language=language, location=location)
+    assert ask("searxng", query)["language"] == sent
+
+
+@pytest.mark.parametrize(
+    ("text", "country", "sent"),
+    [
+        ("Wetter morgen", "de", "de-DE"),
+        ("what is the weather tomorrow", "de", "en-DE"),
+        ("天気", "jp", "ja-JP"),
+        ("明日の天気", "jp", "ja-JP"),
+        ("weer morgen", "be", "nl-BE"),
+        ("vær", "no", "nb-NO"),
+        ("news", "us", "en-US"),
+        ("날씨", "jp", "ko-JP"),
+        ("天气", "tw", "zh-TW"),
+        ("news", "zz", None),
+    ],
+)
+def test_a_country_without_a_language(
+    ask: Ask, make: Callable[..., Engine], text: str, country: str, sent: str | None
+) -> None:
+    """It goes with the language that the words show, else its own; an unknown one is dropped."""
+    query = WebQuery(text=text, location=Location(country=country))
+    assert ask("searxng", query).get("language") == sent
+    assert make("searxng").dropped(query) == (
+        () if sent and sent[-2:] == country.upper() else ("country",)
+    )
 
 
 def test_what_falls_short(ask: Ask, make: Callable[..., Engine]) -> None:
-    """An hour is asked as a day and named as dropped; so is a country without a language."""
-    query = WebQuery(text="a", time_range="hour", location=Location(country="de"))
+    """An hour is asked as a day, and Chinese has regions of its own; both are named as dropped."""
+    query = WebQuery(text="a", time_range="hour", language="zh", location=Location(country="de"))
     assert ask("searxng", query)["time_range"] == "day"
-    assert "language" not in ask("searxng", query)
     assert make("searxng").dropped(query) == ("time_range", "country")
 
 

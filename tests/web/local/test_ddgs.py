@@ -9,6 +9,7 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 import pytest
 
@@ -131,7 +132,7 @@ async def test_details_hold_no_query_and_no_secret(child: Child) -> None:
     with pytest.raises(EngineError) as caught:
         await engine.search(QUERY, timeout_s=20)
     assert str(caught.value) == (
-        "main gave no results: error for url (https://h.example/) via *** x"
+        "main gave no results: error for url (https://h.example/) via •••• x"
     )
 
 
@@ -214,7 +215,7 @@ def test_options() -> None:
         ENGINES.get("ddgs").configure("main", {"region": "en"})
 
 
-async def run(*code: str) -> Any:
+async def run(*code: str, **changes: Any) -> Any:
     """Run a program with a question on its input; its answer."""
     program = await asyncio.create_subprocess_exec(
         *code, stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE
@@ -229,6 +230,7 @@ async def run(*code: str) -> Any:
         "backend": "duckduckgo",
         "proxy": None,
         "timeout": 5,
+        **changes,
     }
     output, _ = await program.communicate(json.dumps(asked).encode())
     return json.loads(output)
@@ -237,7 +239,7 @@ async def run(*code: str) -> Any:
 STUB = """
 import runpy, ddgs, ddgs.http_client, primp, ddgs.exceptions as e
 class Answer:
-    status_code, content, text = {status}, b"", "<html></html>"
+    status_code, content, text = {status}, b"", {text!r}
 def request(self, *args, **options):
     {before}
     return Answer()
@@ -269,8 +271,45 @@ async def test_the_real_child(status: int, before: str, answer: Any) -> None:
 
     Its requests are answered in its own process, so that nothing leaves this machine.
     """
-    code = STUB.format(status=status, before=before, path=COMMAND[-1])
+    code = STUB.format(status=status, text="<html></html>", before=before, path=COMMAND[-1])
     assert await run(sys.executable, "-P", "-c", code) == answer
+
+
+DUCK = '<div class="body"><h2>{title}</h2><a href="{href}">A text of {title}.</a></div>'
+YAHOO = (
+    '<div class="relsrch"><div class="Title"><h3>{title}</h3><a href="{href}"></a></div>'
+    '<div class="Text">A text of {title}.</div></div>'
+)
+
+
+@pytest.mark.parametrize(
+    ("backend", "shape", "wrap"),
+    [
+        ("duckduckgo", DUCK, "{}"),
+        ("duckduckgo", DUCK, "//duckduckgo.com/l/?uddg={quoted}&amp;rut=1"),
+        ("yahoo", YAHOO, "https://r.search.yahoo.com/_ylt=1/RU={quoted}/RK=2/RS=x"),
+    ],
+)
+@pytest.mark.parametrize(
+    "address",
+    [
+        "https://h.example/Annual%20Report.pdf",
+        "https://h.example/?q=a%3Fb%26c%22d%22",
+        "https://h.example/a+b%2Bc",
+        "https://h.example/%E6%97%A5",
+    ],
+)
+async def test_addresses_are_the_backends(
+    backend: str, shape: str, wrap: str, address: str
+) -> None:
+    """A citation leads to the page that was found; types and comparisons stay in the texts."""
+    href = wrap.format(address.replace("&", "&amp;"), quoted=quote(address, safe=""))
+    body = shape.format(title="Tides of Map&lt;K,V&gt;", href=href)
+    text = f"<html><body>{body}</body></html>"
+    code = STUB.format(status=200, text=text, before="pass", path=COMMAND[-1])
+    (row,) = (await run(sys.executable, "-P", "-c", code, backend=backend))["rows"]
+    assert row["href"] == address
+    assert row["title"] == "Tides of Map<K,V>"
 
 
 async def test_unroutable() -> None:

@@ -15,12 +15,14 @@ from urllib.parse import urlsplit
 
 import msgspec
 import numpy as np
-from pydantic import Field, SecretStr, model_validator
+from pydantic import Field, model_validator
 
+from refdesk.config.fields import HeaderSecret
 from refdesk.errors import EmbedderError, EngineError
 from refdesk.http import HttpRequest, HttpResponse
 from refdesk.kb.embedders._base import EMBEDDERS, Embedder, Fetcher, unit
 from refdesk.kb.vectors import Vector, Vectors
+from refdesk.masking import Masker
 
 _TRY_AGAIN: Final = frozenset((408, 409, 425, 429, 500, 502, 503, 504, 529))
 _TOO_LARGE: Final = frozenset((400, 413, 422))
@@ -32,6 +34,7 @@ MAX_DIMENSION: Final = 65_536
 _MAX_BYTES: Final = 64 * 1024 * 1024
 """Bytes of an embeddings endpoint's answer; a larger one is an error."""
 _SHOWN: Final = 200
+_READ: Final = 10_000
 
 Sleep = Callable[[float], Awaitable[None]]
 
@@ -56,7 +59,7 @@ class OpenAi(Embedder):
             "https://api.openai.com/v1", pattern=r"^https?://", description="Up to `/v1`."
         )
         model: str = Field(min_length=1, description="The model's name.")
-        api_key: SecretStr | None = Field(None, description="Sent as a bearer token.")
+        api_key: HeaderSecret | None = Field(None, description="Sent as a bearer token.")
         api_key_env: str | None = Field(
             None,
             pattern=r"^[A-Za-z_][A-Za-z0-9_]*$",
@@ -244,8 +247,7 @@ class OpenAi(Embedder):
             error = error.get("message") or error.get("status_msg")
         if not isinstance(error, str) or not error:
             return ""
-        if key := self._key():
-            error = error.replace(key, "…")
+        error = Masker([self._key()])(error[:_READ])
         return f": {' '.join(error.split())[:_SHOWN]}"
 
 

@@ -40,6 +40,7 @@ from refdesk.kb.vectors._base import (
     wanted_documents,
     wanted_labels,
 )
+from refdesk.masking import Masker
 from refdesk.store.passages import Chunk
 
 T = TypeVar("T")
@@ -335,7 +336,10 @@ class Milvus(VectorStore):
         except Exception as error:
             url = self.options.url
             where = urlsplit(url).netloc.rsplit("@", 1)[-1] or url
-            said = " ".join(str(getattr(error, "message", None) or error).split())[:300]
+            token = self.options.token
+            mask = Masker([token.get_secret_value() if token else "", urlsplit(url).password or ""])
+            told = mask(str(getattr(error, "message", None) or error)[:10_000])
+            said = " ".join(told.split())[:300]
             raise StoreError(
                 f"Milvus at {where} did not do it: {said or type(error).__name__}; see whether "
                 "it is reachable, and its log"

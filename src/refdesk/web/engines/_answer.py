@@ -15,7 +15,7 @@ from urllib.parse import urlsplit
 
 import msgspec
 
-from refdesk.http import is_web_url
+from refdesk.http import web_url
 from refdesk.types import ResultItem
 from refdesk.web.engines._text import plain
 
@@ -89,7 +89,7 @@ def item(
 
     What is not of its type counts as absent, except the URL.
     """
-    if not (isinstance(url, str) and is_web_url(url := url.strip())):
+    if not isinstance(url, str) or (url := web_url(url)) is None:
         return None
     return ResultItem(
         title=_text(title, MAX_TITLE_CHARS) or urlsplit(url).hostname or url,
@@ -123,6 +123,12 @@ def collect(
         if len(items) == MAX_ROWS:
             break
     return tuple(items), skipped
+
+
+def first_date(*candidates: Any) -> str | None:
+    """Return the first candidate that is a date or words for one: text, on one line."""
+    texts = (_text(candidate, _MAX_DATE_CHARS) for candidate in candidates)
+    return next(filter(None, texts), None)
 
 
 def first_text(*candidates: Any) -> str | None:

@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from datetime import date, timedelta
+from functools import cached_property
 from typing import Any, Final, Literal, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, SecretStr, ValidationError
 
+from refdesk.config.secrets import is_secret_name
 from refdesk.errors import ConfigError, EngineError, Outcome
 from refdesk.http import HttpRequest, HttpResponse
+from refdesk.masking import Masker
 from refdesk.registry import Registry
 from refdesk.types import TimeRange, WebPage, WebQuery
 from refdesk.web.engines._answer import Unreadable, decode
-from refdesk.web.engines._failure import excerpt, failure, shown
+from refdesk.web.engines._failure import excerpt, failure, shown, told_in_body
 from refdesk.web.engines._text import plain
 
 __all__ = ["ENGINES", "BaseEngine", "Engine", "LocalEngine", "Option", "failure", "plain"]
@@ -93,9 +96,12 @@ class BaseEngine:
         """
         Return the calls that together give about ``pages`` × 10 rows.
 
+        Where the query does not say whether it is to be safe, the engine's ``safe_search`` does.
         With ``today``, a time range is said as dates to an engine that knows only dates, and a
         range of dates gets the end that it lacks, where the engine wants one.
         """
+        if query.safe is None:
+            query = replace(query, safe=getattr(self.options, "safe_search", None))
         if today is not None:
             query = self._dated(query, today)
         wanted = pages * 10
@@ -137,10 +143,11 @@ class BaseEngine:
             query = replace(query, until=max(today, query.since))
         return query
 
-    def _secrets(self) -> tuple[str, ...]:
-        """Return the secrets among the options: what no message may hold."""
+    @cached_property
+    def _mask(self) -> Masker:
+        """Take out of a text what no message may hold: the secrets among the options."""
         values = [getattr(self.options, name) for name in type(self.options).model_fields]
-        return tuple(_secrets_in(values))
+        return Masker(_secrets_in(values))
 
 
 class Engine(BaseEngine):
@@ -155,8 +162,21 @@ class Engine(BaseEngine):
         raise NotImplementedError
 
     def page(self, query: WebQuery, response: HttpResponse) -> WebPage:
-        """Read the answer to this query: at most the rows it asked for, and what was dropped."""
-        page = self.parse_response(response)
+        """
+        Read the answer to this query: at most the rows it asked for, and what was dropped.
+
+        Raises:
+            EngineError: It is no page, or its body tells of a failure in the place of rows, which
+                some vendors do with HTTP 200.
+        """
+        try:
+            page = self.parse_response(response)
+        except EngineError as error:
+            if error.outcome == "parse_error" and response.status == 200:
+                self._check_told(response)
+            raise
+        if not (page.items or page.answer) and response.status == 200:
+            self._check_told(response)
         return replace(page, items=page.items[: query.limit], dropped=self.dropped(query))
 
     def _read(self, response: HttpResponse, shape: type[T]) -> T:
@@ -166,13 +186,26 @@ class Engine(BaseEngine):
         try:
             return decode(response.body, shape)
         except Unreadable as exc:
-            told = excerpt(response.body, self._secrets()) or "an empty body"
-            why = shown(str(exc), self._secrets())
+            told = excerpt(response.body, self._mask) or "an empty body"
+            why = shown(str(exc), self._mask)
             raise EngineError(
                 f"{self.name} gave an answer that is not the JSON of its documentation "
                 f"({why}): {told}",
                 outcome="parse_error",
             ) from None
+
+    def _check_told(self, response: HttpResponse) -> None:
+        """Raise the failure that a 200 without rows tells of, if it does."""
+        if (told := told_in_body(response.body)) is None:
+            return
+        outcome = self._outcome(response) or told
+        raise failure(
+            response,
+            self.name,
+            outcome=outcome,
+            remedy=self._remedy(response),
+            mask=self._mask,
+        ) from None
 
     def _failure(self, response: HttpResponse) -> EngineError:
         """Return the error that this answer stands for, whatever its status."""
@@ -181,7 +214,7 @@ class Engine(BaseEngine):
             self.name,
             outcome=self._outcome(response),
             remedy=self._remedy(response),
-            secrets=self._secrets(),
+            mask=self._mask,
         )
 
     def _outcome(self, response: HttpResponse) -> Outcome | None:
@@ -205,9 +238,16 @@ def _page(query: WebQuery, number: int, size: int) -> WebQuery:
     return replace(query, page=number, limit=size)
 
 
-def _secrets_in(values: Any) -> Iterator[str]:
+def _secrets_in(values: Iterable[Any], name: str = "") -> Iterator[str]:
+    """Yield secrets: what is typed so, what its name tells is one, and queries of URLs."""
     for value in values:
         if isinstance(value, SecretStr):
             yield value.get_secret_value()
+        elif isinstance(value, str):
+            if is_secret_name(name) or ("://" in value and "?" in value):
+                yield value
         elif isinstance(value, dict):
-            yield from _secrets_in(value.values())
+            for key, inner in value.items():
+                yield from _secrets_in([inner], str(key))
+        elif isinstance(value, list):
+            yield from _secrets_in(value, name)

@@ -8,15 +8,19 @@ from __future__ import annotations
 
 import html
 import re
-from collections.abc import Iterable
+from collections.abc import Callable
 from email.utils import parsedate_to_datetime
-from typing import Any, Final
-from urllib.parse import quote, quote_plus
+from typing import Final
 
 import msgspec
 
 from refdesk.errors import EngineError, Outcome
 from refdesk.http import HttpResponse
+from refdesk.web.refusal import BY_STATUS, refusal, said
+from refdesk.web.wording import class_of, is_trouble
+
+Mask = Callable[[str], str]
+"""Takes credentials out of a text; see `refdesk.masking.Masker`."""
 
 MAX_DETAIL_CHARS: Final = 200
 """Characters of an engine's refusal that are kept."""
@@ -25,17 +29,9 @@ MAX_RETRY_AFTER_S: Final = 3600.0
 
 _MAX_READ: Final = 16_384
 """How much of a refusal is looked at: the reason stands at its beginning or nowhere."""
-_MIN_SECRET_CHARS: Final = 4
-"""Shorter ones would blank out ordinary words, and are no secrets."""
+_MAX_EMPTY: Final = 65_536
+"""Bytes of an answer without rows that are looked at for a failure told with HTTP 200."""
 
-_BY_STATUS: Final[dict[int, Outcome]] = {
-    401: "bad_key",
-    402: "no_credit",
-    403: "bad_key",
-    408: "upstream_down",
-    422: "unsupported_param",
-    429: "rate_limited",
-}
 _REMEDY: Final[dict[Outcome, str]] = {
     "bad_key": "check the key of engines.{name}",
     "no_credit": "top up the account, or raise the limit of the key, of engines.{name}",
@@ -55,7 +51,7 @@ def failure(
     *,
     outcome: Outcome | None = None,
     remedy: str = "",
-    secrets: Iterable[str] = (),
+    mask: Mask = str,
 ) -> EngineError:
     """
     Return the error that this answer stands for.
@@ -65,14 +61,14 @@ def failure(
         vendor: What the engine is called in the message.
         outcome: The class of failure, where the vendor's text says more than the status.
         remedy: What the operator can do, as the end of a sentence.
-        secrets: What may not stand in the message, should the vendor have quoted it.
+        mask: Takes out what may not stand in the message, should the vendor have quoted it.
     """
     status = response.status
-    kind = outcome or outcome_of(status)
+    kind = outcome or by_words(response) or outcome_of(status)
     if 300 <= status < 400:
         remedy = remedy or "engines follow no redirect: set the address it redirects to"
     remedy = remedy or _REMEDY.get(kind, "").format(name=vendor)
-    told = excerpt(response.body, secrets)
+    told = excerpt(response.body, mask)
     message = f"{vendor} answered {status}" + (f": {told}" if told else "")
     if remedy:
         message += f"; {remedy}"
@@ -82,10 +78,43 @@ def failure(
     )
 
 
+def told_in_body(body: bytes) -> Outcome | None:
+    """
+    Return the class of the failure that a 200 without rows tells of; None if it tells of none.
+
+    What is no JSON is one where it is a few plain words of trouble: no page, and no broken JSON.
+    """
+    if len(body) > _MAX_EMPTY:
+        return None
+    try:
+        return refusal(msgspec.json.decode(body))
+    except (msgspec.MsgspecError, ValueError, RecursionError):
+        pass
+    text = _plain_words(body)
+    return class_of(text) if is_trouble(text) else None
+
+
+def by_words(response: HttpResponse) -> Outcome | None:
+    """
+    Return the class that a refusal's words name, where they say more than its status.
+
+    A 400 or 403 may stand for an account without credit, a 429 for the end of a month's quota.
+    """
+    status = response.status
+    if not 400 <= status < 500 or status in (402, 408):
+        return None
+    words = class_of(_told(response.body))
+    if status == 429:
+        return "no_credit" if words == "no_credit" else None
+    if words in ("no_credit", "rate_limited", "bad_key"):
+        return words
+    return "unsupported_param" if status == 400 and words == "unsupported_param" else None
+
+
 def outcome_of(status: int) -> Outcome:
     """Return what a status means when the vendor says no more about it."""
-    if status in _BY_STATUS:
-        return _BY_STATUS[status]
+    if status in BY_STATUS:
+        return BY_STATUS[status]
     if 200 <= status < 300:
         return "parse_error"
     return "bad_request" if 300 <= status < 500 else "upstream_down"
@@ -109,50 +138,35 @@ def retry_after(response: HttpResponse) -> float | None:
     return min(max(seconds, 0.0), MAX_RETRY_AFTER_S)
 
 
-def excerpt(body: bytes, secrets: Iterable[str] = ()) -> str:
+def excerpt(body: bytes, mask: Mask = str) -> str:
     """Return what a vendor's answer says, fit for a log: no markup, no key, at most 200 chars."""
-    text = ""
-    if len(body) <= _MAX_READ:
-        try:
-            text = _said(msgspec.json.decode(body))
-        except (msgspec.MsgspecError, ValueError, RecursionError):
-            text = ""
-    return shown(text or body[:_MAX_READ].decode("utf-8", "replace"), secrets)
+    return shown(_said(body) or body[:_MAX_READ].decode("utf-8", "replace"), mask)
 
 
-def shown(text: str, secrets: Iterable[str] = ()) -> str:
+def _said(body: bytes) -> str:
+    if len(body) > _MAX_READ:
+        return ""
+    try:
+        return said(msgspec.json.decode(body))
+    except (msgspec.MsgspecError, ValueError, RecursionError):
+        return ""
+
+
+def _told(body: bytes) -> str:
+    """Return the words of a refusal: its JSON's, or plain text; a page of HTML has none."""
+    return _said(body) or _plain_words(body)
+
+
+def _plain_words(body: bytes) -> str:
+    text = body[:_MAX_READ].decode("utf-8", "replace").strip()
+    return "" if text.startswith(("<", "{", "[")) else text
+
+
+def shown(text: str, mask: Mask = str) -> str:
     """Return foreign text without markup and keys, cut to `MAX_DETAIL_CHARS`."""
-    secrets = tuple(secrets)
-    text = redact(text, secrets)
+    text = mask(text)
     text = html.unescape(_MARKUP.sub(" ", _HIDDEN.sub(" ", text)))
     # What was escaped may have been markup as well, or a key.
     text = " ".join(_CONTROL.sub(" ", _MARKUP.sub(" ", text)).split())
-    text = redact(text, secrets)
+    text = mask(text)
     return text if len(text) <= MAX_DETAIL_CHARS else text[: MAX_DETAIL_CHARS - 1] + "…"
-
-
-def redact(text: str, secrets: Iterable[str]) -> str:
-    """Return the text with every secret replaced, also where it was quoted for a URL or HTML."""
-    for secret in secrets:
-        if len(secret) >= _MIN_SECRET_CHARS:
-            forms = {secret, quote(secret, safe=""), quote_plus(secret), html.escape(secret)}
-            for form in sorted(forms, key=len, reverse=True):
-                text = text.replace(form, "***")
-    return text
-
-
-def _said(value: Any, depth: int = 0) -> str:
-    """Find the sentence in a JSON refusal, and its code; vendors nest it in a few known ways."""
-    if isinstance(value, str):
-        return value
-    if depth > 4:
-        return ""
-    if isinstance(value, list):
-        return _said(value[0], depth + 1) if value else ""
-    if not isinstance(value, dict):
-        return ""
-    told = ""
-    for key in ("message", "detail", "error", "msg"):
-        told = told or _said(value.get(key), depth + 1)
-    code = value.get("code") or value.get("tag")
-    return f"{told} ({code})" if told and isinstance(code, str) else told

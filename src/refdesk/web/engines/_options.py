@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Annotated
 from urllib.parse import urlsplit
 
-from pydantic import AfterValidator, SecretStr
+from pydantic import AfterValidator, Field, SecretStr
 
 from refdesk.http import is_web_url
 
@@ -47,3 +47,10 @@ ApiKey = Annotated[SecretStr, AfterValidator(_key)]
 HeaderValue = Annotated[SecretStr, AfterValidator(_header)]
 BaseUrl = Annotated[str, AfterValidator(_base_url)]
 WebAddress = Annotated[str, AfterValidator(web_address)]
+SafeSearch = Annotated[
+    bool | None,
+    Field(
+        description="Whether explicit results are filtered, where the request does not say; unset: "
+        "as the vendor does."
+    ),
+]

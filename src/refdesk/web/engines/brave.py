@@ -23,13 +23,14 @@ from refdesk.web.engines._answer import (
     Unreadable,
     collect,
     decode,
+    first_date,
     item,
     part,
 )
 from refdesk.web.engines._base import ENGINES, Engine, Option
 from refdesk.web.engines._failure import MAX_RETRY_AFTER_S
 from refdesk.web.engines._locale import base, is_traditional_chinese, normal
-from refdesk.web.engines._options import ApiKey, BaseUrl
+from refdesk.web.engines._options import ApiKey, BaseUrl, SafeSearch
 from refdesk.web.engines._query import scoped
 
 _MOST_WORDS: Final = 50
@@ -61,6 +62,7 @@ class _Row(msgspec.Struct):
     description: Any = None
     extra_snippets: Any = None
     page_age: Any = None
+    age: Any = None
 
 
 class _Web(msgspec.Struct):
@@ -104,6 +106,7 @@ class Brave(Engine):
         extra_snippets: bool = Field(
             False, description="Whether to ask for up to five more excerpts a row (some plans)."
         )
+        safe_search: SafeSearch = None
         min_interval_s: float = Field(
             1.1,
             ge=0,
@@ -204,7 +207,8 @@ def _item(row: _Row) -> ResultItem | None:
         url=row.url,
         title=row.title,
         content=_content(row),
-        published=row.page_age,
+        # Some rows have only the words of the results page, such as "3 days ago".
+        published=first_date(row.page_age, row.age),
     )
 
 

@@ -13,12 +13,10 @@ from typing import Any, Literal
 import msgspec
 from pydantic import Field
 
-from refdesk.errors import Outcome
 from refdesk.http import HttpRequest, HttpResponse
 from refdesk.types import ResultItem, WebPage, WebQuery
 from refdesk.web.engines._answer import collect, first_text, item
 from refdesk.web.engines._base import ENGINES, Engine, Option
-from refdesk.web.engines._failure import excerpt
 from refdesk.web.engines._options import ApiKey, BaseUrl
 from refdesk.web.engines._query import cut, domains
 
@@ -106,12 +104,6 @@ class Exa(Engine):
             yield "sites"
         if only or len(domains(query.blocked_sites)) < len(set(query.blocked_sites)):
             yield "blocked_sites"
-
-    def _outcome(self, response: HttpResponse) -> Outcome | None:
-        told = excerpt(response.body)
-        if response.status >= 400 and ("NO_MORE_CREDITS" in told or "BUDGET_EXCEEDED" in told):
-            return "no_credit"
-        return None
 
 
 def _item(row: _Row) -> ResultItem | None:

@@ -1,13 +1,14 @@
 """
 SearXNG: a metasearch of one's own.  https://docs.searxng.org/dev/search_api.html
 
-JSON is off until its operator switches it on.  An empty page whose engines did not answer is a
-failure, not an empty result.  As searxng/searxng was in November 2026, and before.
+JSON is off until its operator switches it on.  An empty page is a failure where two of its engines
+did not answer, or all that were to be asked.  As searxng/searxng was in November 2026, and before.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import islice
 from typing import Any, Final
 from urllib.parse import urlencode
 
@@ -17,16 +18,19 @@ from pydantic import Field
 from refdesk.errors import EngineError, Outcome
 from refdesk.http import HttpRequest, HttpResponse
 from refdesk.types import ResultItem, WebPage, WebQuery
-from refdesk.web.engines._answer import collect, first_text, item
+from refdesk.web.engines._answer import collect, first_date, first_text, item
 from refdesk.web.engines._base import ENGINES, Engine, Option
-from refdesk.web.engines._failure import shown
-from refdesk.web.engines._locale import base, google_language
-from refdesk.web.engines._options import BaseUrl, HeaderValue
+from refdesk.web.engines._failure import by_words, shown
+from refdesk.web.engines._locale import base, is_traditional_chinese, language_in
+from refdesk.web.engines._options import BaseUrl, HeaderValue, SafeSearch
 from refdesk.web.engines._query import scoped
 
 _NO_PAGES: Final = frozenset({"images.html", "torrent.html", "map.html", "products.html"})
 """Templates of rows that are no web page."""
-_MOST_NAMED = 5
+_MOST_NAMED: Final = 5
+_MANY: Final = 2
+"""So many engines that did not answer are not one that was suspended among others."""
+_CHINESE_REGIONS: Final = {"CN": "CN", "SG": "CN", "TW": "TW", "HK": "HK", "MO": "HK"}
 
 
 class _Row(msgspec.Struct, rename={"published": "publishedDate"}):
@@ -34,6 +38,7 @@ class _Row(msgspec.Struct, rename={"published": "publishedDate"}):
     title: str | None = None
     content: Any = None
     published: Any = None
+    pubdate: Any = None
     score: Any = None
     template: Any = None
 
@@ -59,6 +64,7 @@ class SearXng(Engine):
         engines: str | None = Field(
             None, description="Its engines to ask, comma-separated; else those of the categories."
         )
+        safe_search: SafeSearch = None
         headers: dict[str, HeaderValue] = Field(
             {}, description="Headers to send, where a proxy before the instance wants a login."
         )
@@ -73,10 +79,12 @@ class SearXng(Engine):
             "q": scoped(query, self.max_query_chars).text,
             "format": "json",
             "pageno": str(query.page),
-            "categories": self.options.categories,
         }
+        # The instance asks the engines of both, where both are sent.
         if self.options.engines:
             params["engines"] = self.options.engines
+        else:
+            params["categories"] = self.options.categories
         if language := _language(query):
             params["language"] = language
         if query.time_range:
@@ -92,22 +100,37 @@ class SearXng(Engine):
         )
 
     def parse_response(self, response: HttpResponse) -> WebPage:
-        """Read ``results``; the first of ``answers``, else an infobox, is the answer."""
+        """
+        Read ``results``; what ``answers`` say, else an infobox, is the answer.
+
+        Without a row the pages that answers come from are the rows: an answer alone is none.
+        """
         answer = self._read(response, _Answer)
-        if not answer.results and answer.unresponsive_engines:
-            names = shown(_names(answer.unresponsive_engines), self._secrets())
+        told = _joined(_texts(answer.answers)) or first_text(*_texts(answer.infoboxes))
+        if not answer.results and not told and self._is_down(answer.unresponsive_engines):
+            names = shown(_names(answer.unresponsive_engines), self._mask)
             raise EngineError(
                 f"none of the engines of {self.name} answered ({names}); they are suspended for "
                 "minutes to hours after a CAPTCHA or a rate limit",
                 outcome="upstream_down",
             )
         items, skipped = collect(answer.results, _Row, _item)
-        return WebPage(
-            items=items,
-            answer=first_text(*_texts(answer.answers), *_texts(answer.infoboxes)),
-            skipped=skipped,
-            more=bool(answer.results),
-        )
+        if not items:
+            items = tuple(_sources(answer.answers))
+        return WebPage(items=items, answer=told, skipped=skipped, more=bool(answer.results))
+
+    def _is_down(self, unresponsive: Any) -> bool:
+        """
+        Whether a page is empty because engines did not answer.
+
+        The instance names those that did not, never those that did.  Where all that were to be
+        asked are known, all of them must be missing; else one alone is taken for one of many.
+        """
+        missing = {name for name, _ in _pairs(unresponsive)}
+        if self.options.engines:
+            asked = {name.strip().lower() for name in self.options.engines.split(",")}
+            return {name for name in asked if name} <= {name.lower() for name in missing}
+        return len(missing) >= _MANY
 
     def _falls_short(self, query: WebQuery) -> Iterator[Option]:
         words = scoped(query, self.max_query_chars)
@@ -117,28 +140,40 @@ class SearXng(Engine):
             yield "blocked_sites"
         if query.time_range == "hour":
             yield "time_range"
-        if not query.language:
-            yield "country"  # it is a part of the language: de-CH
+        if query.country and not _names_country(_language(query), query.country):
+            yield "country"
 
     def _outcome(self, response: HttpResponse) -> Outcome | None:
-        # No key is wrong: the instance does not give JSON.
-        return "bad_request" if response.status == 403 else None
+        return "bad_request" if _gives_no_json(response) else None
 
     def _remedy(self, response: HttpResponse) -> str:
-        if response.status == 403:
+        if _gives_no_json(response):
             return "add json to search.formats in the settings.yml of the instance"
         if response.status == 429:
             return "the limiter of the instance is on; let it pass this server"
         return ""
 
 
+def _gives_no_json(response: HttpResponse) -> bool:
+    """Whether a 403 is about the format, as it is unless its words are about something else."""
+    return response.status == 403 and by_words(response) is None
+
+
 def _language(query: WebQuery) -> str | None:
-    if not query.language:
+    """Return language and country as the instance takes them, ``de-CH``: no country goes alone."""
+    country = query.country
+    language = query.language or (language_in(country, query.text) if country else None)
+    if not language:
         return None
-    code = base(query.language)
+    code = base(language)
     if code == "zh":
-        return "zh-TW" if google_language(query.language) == "zh-tw" else "zh-CN"
-    return f"{code}-{query.country}" if query.country else code
+        default = "TW" if is_traditional_chinese(language) else "CN"
+        return f"zh-{_CHINESE_REGIONS.get(country or '', default)}"
+    return f"{code}-{country}" if country else code
+
+
+def _names_country(language: str | None, country: str) -> bool:
+    return language is not None and language.endswith(f"-{country}")
 
 
 def _item(row: _Row) -> ResultItem | None:
@@ -148,7 +183,7 @@ def _item(row: _Row) -> ResultItem | None:
         url=row.url,
         title=row.title,
         content=row.content,
-        published=row.published,
+        published=first_date(row.published, row.pubdate),
         score=row.score,
     )
 
@@ -156,17 +191,38 @@ def _item(row: _Row) -> ResultItem | None:
 def _texts(values: Any) -> Iterator[Any]:
     """Yield the texts of answers, which were strings and are now objects, or of infoboxes."""
     for value in values if isinstance(values, list) else ():
-        if isinstance(value, dict):
-            yield value.get("answer")
-            yield value.get("content")
-        else:
+        if not isinstance(value, dict):
             yield value
+            continue
+        yield value.get("answer")
+        yield value.get("content")
+        translations = value.get("translations")
+        for each in translations if isinstance(translations, list) else ():
+            yield each.get("text") if isinstance(each, dict) else None
+
+
+def _sources(answers: Any) -> Iterator[ResultItem]:
+    for value in answers if isinstance(answers, list) else ():
+        if isinstance(value, dict) and (
+            row := item(url=value.get("url"), content=first_text(*_texts([value])))
+        ):
+            yield row
+
+
+def _joined(texts: Iterator[Any]) -> str | None:
+    """Return all answers, each once."""
+    clean = [text for text in map(first_text, texts) if text]
+    return first_text(" … ".join(dict.fromkeys(clean)))
+
+
+def _pairs(unresponsive: Any) -> Iterator[tuple[str, str]]:
+    """Yield engines and reasons, which come as ``[["brave", "CAPTCHA"], …]``."""
+    for pair in unresponsive if isinstance(unresponsive, list) else ():
+        words = [word for word in (pair if isinstance(pair, list) else [pair]) if word]
+        if words and isinstance(words[0], str):
+            yield words[0], ": ".join(word for word in words if isinstance(word, str))
 
 
 def _names(unresponsive: Any) -> str:
-    """Name the engines and reasons, which come as ``[["brave", "CAPTCHA"], …]``."""
-    named = []
-    for pair in unresponsive[:_MOST_NAMED] if isinstance(unresponsive, list) else ():
-        words = pair if isinstance(pair, list) else [pair]
-        named.append(": ".join(word for word in words if isinstance(word, str)))
-    return ", ".join(name for name in named if name) or "unnamed"
+    named = [told for _, told in islice(_pairs(unresponsive), _MOST_NAMED)]
+    return ", ".join(named) or "unnamed"

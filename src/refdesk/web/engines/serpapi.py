@@ -16,13 +16,13 @@ from urllib.parse import urlencode
 import msgspec
 from pydantic import Field, model_validator
 
-from refdesk.errors import EngineError, Outcome
+from refdesk.errors import Outcome
 from refdesk.http import HttpRequest, HttpResponse
 from refdesk.types import ResultItem, WebPage, WebQuery
-from refdesk.web.engines._answer import EMPTY, Unreadable, collect, decode, first_text, item, part
+from refdesk.web.engines._answer import EMPTY, collect, first_text, item, part
 from refdesk.web.engines._base import ENGINES, Engine, Option
-from refdesk.web.engines._failure import excerpt
-from refdesk.web.engines._options import ApiKey, BaseUrl
+from refdesk.web.engines._failure import told_in_body
+from refdesk.web.engines._options import ApiKey, BaseUrl, SafeSearch
 from refdesk.web.engines._query import cut, scoped
 from refdesk.web.engines._serpapi_dialects import DIALECTS, Dialect
 
@@ -53,7 +53,6 @@ class _Overview(msgspec.Struct):
 
 class _Answer(msgspec.Struct):
     search_metadata: msgspec.Raw = EMPTY
-    error: Any = None
     organic_results: list[msgspec.Raw] | None = None
     web_results: list[msgspec.Raw] | None = None
     answer_box: msgspec.Raw = EMPTY
@@ -87,6 +86,8 @@ class SerpApi(Engine):
             description="Country searched from (two letters) when the request names none.",
         )
 
+        safe_search: SafeSearch = None
+
         @model_validator(mode="after")
         def _engine_is_known(self) -> SerpApi.Options:
             if self.engine not in DIALECTS and self.query_param is None:
@@ -97,7 +98,15 @@ class SerpApi(Engine):
                     f"no engine of SerpAPI is known as {self.engine!r}; known: {known}{hint} "
                     "(to ask it all the same, say in query_param what it calls its query)"
                 )
+            if self.safe_search is not None and not self._filters():
+                raise ValueError(
+                    f"safe_search is set, and {self.engine!r} has no such option; leave it out"
+                )
             return self
+
+        def _filters(self) -> bool:
+            dialect = DIALECTS.get(self.engine)
+            return dialect is not None and "safe" in dialect.honours
 
     options: Options
     max_query_chars = _MAX_QUERY_CHARS
@@ -134,14 +143,13 @@ class SerpApi(Engine):
         """
         Read ``organic_results``, or ``web_results``.
 
-        ``error`` with HTTP 200 means "nothing found" when the search's status is a success.
+        ``error`` with HTTP 200 says that nothing was found, or is a failure; a search whose status
+        is no success is one in any case.
         """
         answer = self._read(response, _Answer)
         found = answer.organic_results or answer.web_results
         status = (part(answer.search_metadata, _Metadata) or _Metadata()).status
-        if not found and (status not in ("", "Success") or isinstance(answer.error, str)):
-            if status in ("", "Success") and _is_empty(str(answer.error)):
-                return WebPage(more=False)
+        if not found and status not in ("", "Success"):
             raise self._failure(response)
         items, skipped = collect(found, _Row, _item)
         box = part(answer.answer_box, _Box) or _Box()
@@ -171,38 +179,10 @@ class SerpApi(Engine):
         if self._dialect.short:
             yield from self._dialect.short(query)
 
-    def _failure(self, response: HttpResponse) -> EngineError:
-        error = super()._failure(response)
-        if response.status == 200 and error.outcome == "parse_error":
-            error = EngineError(str(error), outcome="upstream_down")
-        return error
-
     def _outcome(self, response: HttpResponse) -> Outcome | None:
-        # 429 is throughput or an account without searches left, and with HTTP 200 any error may
-        # stand in the body: the text tells (https://serpapi.com/api-status-and-error-codes).
-        if response.status not in (200, 400, 429):
+        if response.status != 200:
             return None
-        try:
-            told = decode(response.body, _Answer).error
-        except Unreadable:
-            return None
-        text = (told if isinstance(told, str) else excerpt(response.body)).lower()
-        if "run out of searches" in text or "out of searches" in text or "searches left" in text:
-            return "no_credit"
-        if response.status == 429 or "throughput" in text or "too many requests" in text:
-            return "rate_limited"
-        if "api key" in text or "api_key" in text:
-            return "bad_key"
-        if "unsupported" in text:
-            return "unsupported_param"
-        if "missing" in text or "parameter" in text:
-            return "bad_request"
-        return None
-
-
-def _is_empty(error: str) -> bool:
-    text = error.lower()
-    return "any results" in text or "no results" in text
+        return told_in_body(response.body) or "upstream_down"
 
 
 def _item(row: _Row) -> ResultItem | None:

@@ -13,12 +13,10 @@ from typing import Any
 import msgspec
 from pydantic import Field
 
-from refdesk.errors import Outcome
 from refdesk.http import HttpRequest, HttpResponse
 from refdesk.types import ResultItem, WebPage, WebQuery
 from refdesk.web.engines._answer import EMPTY, collect, first_text, item, part
 from refdesk.web.engines._base import ENGINES, Engine, Option
-from refdesk.web.engines._failure import excerpt
 from refdesk.web.engines._google import tbs
 from refdesk.web.engines._locale import google_language
 from refdesk.web.engines._options import ApiKey, BaseUrl
@@ -113,12 +111,6 @@ class Serper(Engine):
             yield "blocked_sites"
         if query.time_range and (query.since or query.until):
             yield "time_range"  # Google takes one of the two
-
-    def _outcome(self, response: HttpResponse) -> Outcome | None:
-        # Out of credit is a 400 whose text alone says so; a wrong key is a 403.
-        if response.status == 400 and "credit" in excerpt(response.body).lower():
-            return "no_credit"
-        return None
 
 
 def _item(row: _Row) -> ResultItem | None:

@@ -13,15 +13,18 @@ from __future__ import annotations
 import json
 import sys
 from typing import Any
+from urllib.parse import parse_qs, urlsplit
 
 _REFUSED = frozenset({202, 403, 418, 429, 503})
 """How the sites behind the library say "not you, not now"; 202 is DuckDuckGo's way."""
+_REDIRECTS = ("//duckduckgo.com/l/?", "https://duckduckgo.com/l/?")
 _OFFLINE = ("dns", "connect", "unreachable", "error sending request")
 
 
 def search(asked: dict[str, Any]) -> dict[str, Any]:
     """Return the library's rows, or the outcome that its exception stands for."""
     import ddgs.base
+    import ddgs.results
     from ddgs import DDGS
     from ddgs.exceptions import DDGSException, RatelimitException, TimeoutException
     from ddgs.http_client import HttpClient
@@ -37,9 +40,13 @@ def search(asked: dict[str, Any]) -> dict[str, Any]:
             return response
 
     vars(ddgs.base)["HttpClient"] = Noting
+    # The library would unquote addresses and write + for a space, which is another page's, and take
+    # whatever stands in angle brackets out of texts.
+    ddgs.results.BaseResult._normalizers = {}
     proxy, timeout, query = asked.pop("proxy"), asked.pop("timeout"), asked.pop("query")
     try:
-        return {"rows": DDGS(proxy=proxy, timeout=timeout).text(query, **asked)}
+        rows = DDGS(proxy=proxy, timeout=timeout).text(query, **asked)
+        return {"rows": [{**row, "href": _target(row.get("href", ""))} for row in rows]}
     # Both derive from DDGSException, whose text alone tells an empty result from a failure.
     except RatelimitException as exc:
         return {"outcome": "rate_limited", "detail": str(exc)}
@@ -47,6 +54,13 @@ def search(asked: dict[str, Any]) -> dict[str, Any]:
         return {"outcome": "timeout", "detail": str(exc)}
     except DDGSException as exc:
         return _told_apart(str(exc), statuses)
+
+
+def _target(href: str) -> str:
+    """Return where DuckDuckGo's redirect leads, and any other address as it is."""
+    if href.startswith(_REDIRECTS):
+        return next(iter(parse_qs(urlsplit(href).query).get("uddg", ())), href)
+    return href
 
 
 def _told_apart(detail: str, statuses: list[int]) -> dict[str, Any]:

@@ -27,6 +27,7 @@ from refdesk.web.engines._answer import Unreadable, collect, decode, item
 from refdesk.web.engines._base import ENGINES, LocalEngine, Option
 from refdesk.web.engines._failure import shown
 from refdesk.web.engines._locale import base
+from refdesk.web.engines._options import SafeSearch
 from refdesk.web.engines._query import scoped
 
 MAX_OUTPUT_BYTES: Final = 524_288
@@ -88,6 +89,7 @@ class Ddgs(LocalEngine):
             pattern=r"^[a-z]{2}-[a-z]{2}$",
             description="Country and language searched in when the request names none.",
         )
+        safe_search: SafeSearch = None
         proxy: SecretStr | None = Field(
             None, description="Proxy for its connections (http, https or socks5 URL)."
         )
@@ -190,9 +192,8 @@ class Ddgs(LocalEngine):
             ) from None
         if answer.outcome is not None:
             outcome = _OUTCOMES.get(answer.outcome, "upstream_down")
-            secrets = [self.options.proxy.get_secret_value()] if self.options.proxy else []
             detail = _URL_QUERY.sub("", answer.detail)
-            message = f"{self.name} gave no results: {shown(detail, secrets)}"
+            message = f"{self.name} gave no results: {shown(detail, self._mask)}"
             if outcome == "timeout":
                 raise EngineTimeout(message)
             raise EngineError(message, outcome=outcome)
