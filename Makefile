@@ -19,7 +19,7 @@ BENCH_DATA ?= ../shared/data
 PYTEST_ARGS ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check format lock bench bench-kb bench-db soak-kb soak-hostile e2e docs clean
+.PHONY: help demo test fuzz check format lock bench bench-kb bench-db soak-kb soak-hostile e2e docs clean
 
 help: ## Show this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -27,8 +27,12 @@ help: ## Show this list
 demo: $(VENV)/demo.stamp ## Ask a real model a question that needs the web, and show every step
 	$(BIN)/refdesk demo $(DEMO_ARGS)
 
-test: $(VENV)/test.stamp ## Set everything up and run the tests
+test: $(VENV)/test.stamp tests/ai_sdk/node_modules ## Set everything up and run the tests
 	$(BIN)/pytest $(PYTEST_ARGS)
+
+fuzz: $(VENV)/test.stamp ## Explore with the property tests: other examples each time, the seed printed
+	seed=$${SEED:-$$(date +%s)}; echo "SEED=$$seed make fuzz repeats this run"; \
+	REFDESK_EXAMPLES=explore $(BIN)/pytest -m hypothesis --hypothesis-seed=$$seed $(PYTEST_ARGS)
 
 check: $(VENV)/test.stamp ## Lint, types, layers, generated docs, and the docs' own examples
 	$(BIN)/ruff check .
@@ -82,6 +86,10 @@ $(VENV)/demo.stamp: $(BIN)/python requirements/demo.txt pyproject.toml
 	$(UV) pip install --quiet --python $(BIN)/python --require-hashes -r requirements/demo.txt
 	$(UV) pip install --quiet --python $(BIN)/python --no-deps -e .
 	touch $@
+
+# Without node the tests that the AI SDK judges are skipped, and say so.
+tests/ai_sdk/node_modules: tests/ai_sdk/package-lock.json
+	if command -v npm >/dev/null; then npm ci --silent --prefix tests/ai_sdk && touch $@; fi
 
 $(VENV)/test.stamp: $(BIN)/python requirements/test.txt pyproject.toml
 	$(UV) pip install --quiet --python $(BIN)/python --require-hashes -r requirements/test.txt

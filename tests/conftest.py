@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ipaddress
 import logging
+import os
 import socket
 from collections.abc import Iterator
 from typing import Any
@@ -12,9 +13,19 @@ import pytest
 import structlog
 from hypothesis import HealthCheck, settings
 
-# Machines that run tests are busy; how long an example takes says nothing.
-settings.register_profile("busy", deadline=None, suppress_health_check=[HealthCheck.too_slow])
-settings.load_profile("busy")
+# Machines that run tests are busy; how long an example takes says nothing.  The same examples are
+# tried each time; `make fuzz` tries others.
+settings.register_profile(
+    "same", deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow]
+)
+settings.register_profile(
+    "explore",
+    deadline=None,
+    max_examples=1_000,
+    print_blob=True,
+    suppress_health_check=[HealthCheck.too_slow],
+)
+settings.load_profile(os.environ.get("REFDESK_EXAMPLES", "same"))
 
 
 @pytest.fixture(autouse=True)

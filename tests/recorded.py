@@ -1,8 +1,8 @@
 """
 Recordings: bytes that vendors and clients really sent.
 
-Most lie in a folder beside the repository (``../shared/wires/recordings``); those that the project
-made itself lie in ``tests/recordings``.  A test that needs one that is not there is skipped.
+They lie in ``tests/recordings``; the README beside each says where it comes from and under which
+licence.
 """
 
 from __future__ import annotations
@@ -11,19 +11,13 @@ import json
 from pathlib import Path
 from typing import Any
 
-import pytest
-
 ROOT = Path(__file__).parent.parent
-OWN = ROOT / "tests" / "recordings"
-SHARED = ROOT.parent / "shared" / "wires" / "recordings"
+RECORDINGS = ROOT / "tests" / "recordings"
 
 
 def recording(name: str) -> bytes:
     """Return the bytes of a recording, such as ``anthropic-messages/plain-tools/response.json``."""
-    for folder in (OWN, SHARED):
-        if (folder / name).is_file():
-            return (folder / name).read_bytes()
-    pytest.skip(f"the recording {name} is not here: it lies in ../shared beside the repository")
+    return (RECORDINGS / name).read_bytes()
 
 
 def recorded_json(name: str) -> Any:

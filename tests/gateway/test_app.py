@@ -24,7 +24,7 @@ from desk import (
     stream,
     whole,
 )
-from recorded import SHARED, recording
+from recorded import RECORDINGS, recording
 from refdesk.wires.document import Document
 
 FOLDERS = {"messages": "anthropic-messages", "chat": "openai-chat", "responses": "openai-responses"}
@@ -34,10 +34,10 @@ def _plain_requests() -> list[Any]:
     """Every recorded request that declares no search and carries nothing that would be edited."""
     found = []
     for wire, folder in FOLDERS.items():
-        for path in sorted((SHARED / folder).rglob("*request.json")):
+        for path in sorted((RECORDINGS / folder).rglob("*request.json")):
             body = path.read_bytes()
             if b"web_search" not in body and b'"model"' in body:
-                name = str(path.relative_to(SHARED))
+                name = str(path.relative_to(RECORDINGS))
                 found.append(pytest.param(wire, name, id=name))
     return found or [pytest.param("chat", "openai-chat/plain-tools/request.json")]
 

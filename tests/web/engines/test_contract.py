@@ -15,7 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from pydantic import SecretStr
 
-from recorded import OWN, SHARED
+from recorded import RECORDINGS
 from refdesk.errors import ConfigError, EngineError
 from refdesk.http import HttpResponse, is_web_url
 from refdesk.types import Location, WebPage, WebQuery
@@ -51,8 +51,7 @@ FULL = WebQuery(
 def recordings(name: str) -> list[Path]:
     found = [
         path
-        for root in (OWN, SHARED)
-        for path in sorted((root / "engines" / name).rglob("*"))
+        for path in sorted((RECORDINGS / "engines" / name).rglob("*"))
         if path.suffix in (".json", ".html") and path.name not in ("meta.json", "request.json")
     ]
     assert found, f"there is no recording of {name!r} in tests/recordings/engines"
