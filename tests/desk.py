@@ -22,13 +22,13 @@ import httpx2
 import uvicorn
 from uvicorn.server import ServerState
 
-import refdesk.application
 from refdesk.application import Application
 from refdesk.config import Config
 from refdesk.gateway.log import Entry
 from refdesk.server import GuardedProtocol
 from refdesk.store import Store
 from refdesk.testing.fakes import FakeEngine
+from refdesk.web.building import build_engines
 from refdesk.web.engines import BaseEngine
 
 CLIENT_KEY: Final = "rdk-canary-client-0123456789abcdef"
@@ -507,16 +507,14 @@ async def open_desk(
             Store.open, config.store.url, data_dir=Path(config.data_dir)
         )
     fakes = {engine.name: engine for engine in engines or (FakeEngine("fake"),)}
-    build = refdesk.application.build_engines
-    if not real_engines:
-        refdesk.application.build_engines = lambda _: dict(fakes)
+    makes = build_engines if real_engines else lambda _: dict(fakes)
     complaints = Complaints()
     logger = logging.getLogger("uvicorn.error")
     logger.addHandler(complaints)
     loop = asyncio.get_running_loop()
     loop.set_exception_handler(lambda _, context: complaints.said.append(repr(context)))
     try:
-        application = await Application.start(config, store)
+        application = await Application.start(config, store, engines=makes)
         entries: list[Entry] = []
         application.log._sinks = (*application.log._sinks, entries.extend)
         served = uvicorn.Config(
@@ -553,7 +551,6 @@ async def open_desk(
             await server.wait_closed()
             await application.close()
     finally:
-        refdesk.application.build_engines = build
         logger.removeHandler(complaints)
         loop.set_exception_handler(None)
         if own_upstream:

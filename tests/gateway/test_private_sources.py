@@ -17,7 +17,7 @@ from pydantic import ValidationError
 from desk import PATHS, Desk, OpenDesk, answers, asks, config_of, whole
 from refdesk.config import Config
 from refdesk.db.lazy import DatabaseSearches
-from refdesk.desk.opening import open_desk, open_records
+from refdesk.desk.parts import open_parts, open_store
 from refdesk.search import Searcher, WebHandler
 from refdesk.search.handler import HandlerTable
 from refdesk.search.sources import SourceRouter
@@ -152,10 +152,10 @@ async def test_the_library_answers_or_refuses(
         return
     config = config_of("http://127.0.0.1:9", tmp_path, **changes)
     async with AsyncExitStack() as stack:
-        store = await open_records(config, stack) if records else None
-        opened = await open_desk(config, stack, store=store, engines={"main": engine})
+        store = await open_store(config, stack) if records else None
+        parts = await open_parts(config, stack, store=store, engines=lambda _: {"main": engine})
         named = {"engine": name} if way == "argument" else {}
-        result = await opened.searcher.web(QUESTION, **named)
+        result = await parts.searcher.web(QUESTION, **named)
     assert engine.reached == []
     answered = result.engine == "db:shop" and "2" in result.items[0].content
     assert answered or result.error is not None

@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 from refdesk.config import load
-from refdesk.desk.opening import open_desk, open_records
+from refdesk.desk.parts import open_parts, open_store
 from refdesk.kb.collection import Knowledge
 from refdesk.kb.ingest.report import covered
 from refdesk.store.passages import Collection, Document
@@ -56,8 +56,8 @@ async def look(config_path: Path, words: list[str], *, resume: bool) -> dict[str
     """Return what is there."""
     config = load(config_path, env={}).config
     async with AsyncExitStack() as stack:
-        store = await open_records(config, stack)
-        desk = await open_desk(config, stack, store=store)
+        store = await open_store(config, stack)
+        desk = await open_parts(config, stack, store=store)
         assert desk.knowledge is not None
         knowledge = await desk.knowledge.knowledge()
         if resume:

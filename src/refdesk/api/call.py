@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Final, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 from urllib.parse import parse_qsl, unquote
 
 import msgspec
@@ -20,7 +20,6 @@ from refdesk.api.rights import check_may_change
 from refdesk.api.routes import PREFIX, Route, find
 from refdesk.api.uploads import header_of
 from refdesk.config.faults import schema_faults
-from refdesk.config.schema import LimitsSection
 from refdesk.config.secrets import is_secret_name
 from refdesk.errors import (
     ConfigError,
@@ -33,15 +32,12 @@ from refdesk.errors import (
 )
 from refdesk.gateway.client import Client, HeaderList, Receive, Scope, Send
 from refdesk.gateway.headers import refusal_headers
-from refdesk.gateway.log import RequestLog
+from refdesk.gateway.host import Host
 from refdesk.ids import new_request_id
-from refdesk.search import Searcher
-from refdesk.store.quota import Reservation
 from refdesk.types import Caller
 
 if TYPE_CHECKING:
-    from refdesk.db.handler import DatabaseHandler
-    from refdesk.kb.collection import Knowledge
+    pass
 
 _JSON: Final = b"application/json"
 _PROBLEM: Final = b"application/problem+json"
@@ -54,53 +50,11 @@ _log: structlog.stdlib.BoundLogger = structlog.get_logger("refdesk")
 M = TypeVar("M", bound=BaseModel)
 
 
-class ApiHost(Protocol):
-    """What these routes need of the application; read anew for every request."""
-
-    @property
-    def searcher(self) -> Searcher:
-        """Who searches."""
-        ...
-
-    @property
-    def keys_required(self) -> bool:
-        """Whether clients need a key."""
-        ...
-
-    @property
-    def closing(self) -> bool:
-        """Whether nothing new is begun."""
-        ...
-
-    @property
-    def log(self) -> RequestLog:
-        """Told of every search."""
-        ...
-
-    @property
-    def databases(self) -> DatabaseHandler:
-        """Who asks databases; put together when it is first needed."""
-        ...
-
-    async def knowledge(self) -> Knowledge:
-        """Return the knowledge service, opened when it is first needed."""
-        ...
-
-    @property
-    def limits(self) -> LimitsSection:
-        """Bounds on what clients send."""
-        ...
-
-    def reserve(self, key_id: str | None, searches: int = 1) -> Reservation:
-        """Count searches of a key before they begin; WireError (429) beyond its limit."""
-        ...
-
-
 class Call:
     """One request."""
 
     def __init__(
-        self, host: ApiHost, scope: Scope, receive: Receive, send: Send, caller: Caller
+        self, host: Host, scope: Scope, receive: Receive, send: Send, caller: Caller
     ) -> None:
         self.host = host
         self.scope = scope

@@ -9,16 +9,15 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Final, Protocol
+from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 import structlog
 
 from refdesk.api.bodies import Asked, read_search
 from refdesk.api.codex import max_chars, read_alpha, write_alpha
-from refdesk.config.schema import LimitsSection
 from refdesk.errors import (
     NoSuchReference,
     NotYours,
@@ -30,23 +29,21 @@ from refdesk.errors import (
 from refdesk.gateway.client import Client, HeaderList, Receive, Scope, Send, header
 from refdesk.gateway.gate import Right
 from refdesk.gateway.headers import refusal_headers
+from refdesk.gateway.host import Host
 from refdesk.gateway.log import Entry, RequestLog
 from refdesk.gateway.root import Mount
 from refdesk.ids import new_request_id
 from refdesk.kb.permission import may_read
 from refdesk.kb.showing import passage_json
 from refdesk.records import ReferenceBook
-from refdesk.search import Searcher
 from refdesk.search.emit import reference_json
 from refdesk.search.references import reference_of
 from refdesk.search.sources import Source, UnknownSource, resolve
-from refdesk.store.quota import Reservation
 from refdesk.types import ANONYMOUS, Caller, Reference, SearchResult, WebAnswer
 from refdesk.wires.openai_error import error_body
 
 if TYPE_CHECKING:
-    from refdesk.db.handler import DatabaseHandler
-    from refdesk.kb.collection import Knowledge
+    pass
 
 _SNIPPET_CHARS: Final = 200
 _STATUS: Final = {
@@ -64,47 +61,6 @@ _log: structlog.stdlib.BoundLogger = structlog.get_logger("refdesk")
 
 Shown = Callable[[Sequence[Reference], Sequence[str], str], dict[str, Any]]
 """Writes an answer: the references, what is to be said besides, the request's id."""
-
-
-class Host(Protocol):
-    """What the search API needs of the application; read anew for every request."""
-
-    @property
-    def searcher(self) -> Searcher:
-        """Who searches."""
-        ...
-
-    @property
-    def keys_required(self) -> bool:
-        """Whether clients need a key; where not, searches without one are everybody's."""
-        ...
-
-    @property
-    def closing(self) -> bool:
-        """Whether nothing new is begun."""
-        ...
-
-    def engines(self) -> Mapping[str, bool]:
-        """Return the names of the web engines, and whether each is enabled."""
-        ...
-
-    @property
-    def limits(self) -> LimitsSection:
-        """Bounds on what clients send."""
-        ...
-
-    def reserve(self, key_id: str | None, searches: int = 1) -> Reservation:
-        """Count searches of a key before they begin; WireError (429) beyond its limit."""
-        ...
-
-    @property
-    def databases(self) -> DatabaseHandler:
-        """Asks databases; made when it is first needed."""
-        ...
-
-    async def knowledge(self) -> Knowledge:
-        """Return the knowledge service, opened when it is first needed."""
-        ...
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

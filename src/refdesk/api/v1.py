@@ -6,10 +6,11 @@ from importlib.metadata import version
 from typing import Final
 
 from refdesk.api import collections, databases, documents, openapi, schemas
-from refdesk.api.call import ApiHost, Call
+from refdesk.api.call import Call
 from refdesk.api.routes import Answer, Route
 from refdesk.errors import WireError
 from refdesk.gateway.client import Receive, Scope, Send
+from refdesk.gateway.host import Host
 from refdesk.types import ANONYMOUS, Caller
 
 
@@ -34,13 +35,11 @@ ROUTES: Final[tuple[Route, ...]] = (
 )
 
 
-async def answer(host: ApiHost, scope: Scope, receive: Receive, send: Send, caller: Caller) -> None:
+async def answer(host: Host, scope: Scope, receive: Receive, send: Send, caller: Caller) -> None:
     """Answer one request."""
     await Call(host, scope, receive, send, caller).run(ROUTES)
 
 
-async def refuse(
-    host: ApiHost, scope: Scope, receive: Receive, send: Send, fault: WireError
-) -> None:
+async def refuse(host: Host, scope: Scope, receive: Receive, send: Send, fault: WireError) -> None:
     """Answer a request that the gate refused."""
     await Call(host, scope, receive, send, ANONYMOUS).refuse(fault)

@@ -1,17 +1,16 @@
 """
-Composition: everything is built here, once, from a configuration.
+The server's application: the parts that search, the gateway and the faces in front of them.
 
-A reload builds what the configuration describes anew and puts it in place in one step; connections,
-caches and records stay.
+A reload checks the whole new configuration, then puts it in place in one step; connections, caches
+and records stay.
 """
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final, Literal
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Final, Literal
 
 import structlog
 
@@ -19,39 +18,29 @@ from refdesk.api.search import SearchApi
 from refdesk.application.records import GatewayRecords, log_requests
 from refdesk.config import Config
 from refdesk.config.schema import LimitsSection
-from refdesk.db.lazy import DatabaseSearches
+from refdesk.desk.parts import Engines, build_parts
 from refdesk.errors import StoreError, WireError
-from refdesk.fetch import Fetcher
 from refdesk.gateway.app import WIRES, Gateway, Settings
 from refdesk.gateway.client import Receive, Scope, Send
 from refdesk.gateway.driver import Driver
 from refdesk.gateway.gate import Access, Gate, Right
+from refdesk.gateway.host import Host
 from refdesk.gateway.log import RequestLog
 from refdesk.gateway.metrics import Metrics
 from refdesk.gateway.root import Mount, Root
 from refdesk.gateway.targets import build_targets
-from refdesk.kb.opening import KnowledgeBase, KnowledgeSearch
+from refdesk.kb.opening import KnowledgeBase
 from refdesk.kb.resuming import take_over
-from refdesk.mcp_client import McpServers
 from refdesk.mcp_server import McpFace
-from refdesk.records import ReferenceBook, StoreRecorder, usage_of
-from refdesk.search import Searcher, WebHandler
-from refdesk.search.delegate import Delegates
-from refdesk.search.entities import extractors
-from refdesk.search.handler import HandlerTable
-from refdesk.search.sources import SourceRouter
-from refdesk.store import KeyRing, LedgerEntry, Store
+from refdesk.records import ReferenceBook
+from refdesk.search import Searcher
+from refdesk.store import KeyRing, Store
 from refdesk.store.quota import RequestRates, Reservation, SearchQuota
 from refdesk.telemetry import streams
-from refdesk.types import Attempt, Caller
+from refdesk.types import Caller
 from refdesk.upstream import UpstreamClient
-from refdesk.uses import SearchUses
-from refdesk.web.building import build_engines, library_section, search_settings
-from refdesk.web.cache import Cache
-from refdesk.web.engines import BaseEngine
-from refdesk.web.handler import Found, WebSearch, found_bytes
-from refdesk.web.health import Health
-from refdesk.web.limiter import Limiter
+from refdesk.web.building import build_engines
+from refdesk.web.handler import WebSearch
 
 if TYPE_CHECKING:
     from refdesk.db.handler import DatabaseHandler
@@ -89,159 +78,136 @@ def access(config: Config) -> Access:
     )
 
 
-@dataclass(kw_only=True, slots=True)
 class Application:
-    """A running Refdesk, without the server in front of it."""
+    """
+    A running Refdesk, without the server in front of it; it is the host of its faces.
 
-    config: Config
-    store: Store
-    keys: KeyRing
-    quota: SearchQuota
-    """Counts searches against the limits of client keys."""
-    web: WebSearch
-    searcher: Searcher
-    """Search as the library does it: with references, and recorded."""
-    references: ReferenceBook
-    kb: KnowledgeBase
-    """Collections and their documents."""
-    fetcher: Fetcher
-    upstream: UpstreamClient
-    gateway: Gateway
-    root: Root
-    databases: DatabaseSearches
-    """Asks the databases of the configuration."""
-    mcp_servers: McpServers
-    """The tools that steps of a search may be left to."""
-    mcp: McpFace
-    """Our own tools, at ``/mcp``."""
-    metrics: Metrics
-    log: RequestLog
-    stopping: bool = False
-    port: int | None = None
-    """The port that the server got, where the configuration leaves it open (0)."""
-    _prices: _Prices
-    _records: GatewayRecords
-    _tasks: list[asyncio.Task[None]]
+    Args:
+        config: What it is to be like.
+        store: Where everything is kept; it stays the caller's to close.
+        keys: The client keys.
+        engines: Makes the web engines.
+    """
 
-    @classmethod
-    async def start(cls, config: Config, store: Store) -> Application:
-        """Build everything and begin to work; the store stays the caller's to close."""
-        engines = build_engines(config)
-        prices = _Prices(engines)
-        settings = search_settings(config)
-        await asyncio.to_thread(store.ledger.load)
-        keys = await asyncio.to_thread(store.key_ring)
-        quota = SearchQuota(store.ledger, keys, count=store.writer.offer)
-        fetcher = Fetcher()
-        web = WebSearch(
-            engines,
-            fetcher=fetcher,
-            limiter=Limiter(
-                settings.concurrency,
-                queue_timeout_s=settings.queue_timeout_ms / 1000,
-                memory_limit_mb=settings.memory_limit_mb,
-            ),
-            cache=Cache[Found](ttl_s=settings.cache_ttl_s, size_of=found_bytes),
-            health=Health(used_today=lambda name: store.ledger.today(engine=name).searches),
-            settings=settings,
-            on_call=lambda attempt, key_id: _count(store, prices, attempt, key_id),
+    def __init__(
+        self, config: Config, store: Store, keys: KeyRing, *, engines: Engines = build_engines
+    ) -> None:
+        self.config = config
+        self.store = store
+        self.keys = keys
+        self.stopping = False
+        self.port: int | None = None
+        """The port that the server got, where the configuration leaves it open (0)."""
+        self.quota = SearchQuota(store.ledger, keys, count=store.writer.offer)
+        self.parts = build_parts(
+            config,
+            store=store,
+            engines=engines,
+            base_url=lambda: base_url(self.config, self.port),
+            reloads=True,
         )
-        records = GatewayRecords(store, config)
-        mcp_servers = McpServers(config.mcp_servers)
-        delegates = Delegates(mcp=mcp_servers)
-        kb = KnowledgeBase(config, store, extractors=extractors(delegates))
-        kb_search = KnowledgeSearch(kb)
-        handlers = HandlerTable([kb_search])
-        router = SourceRouter(
-            web,
-            handlers,
-            engines=lambda: web.engines,
-            default=lambda: web.settings.default_engine,
-            base_url=lambda: base_url(application.config, application.port),
-            within_s=lambda: web.settings.budget_ms / 1000,
-            pages=lambda: web.settings.pages_per_query,
-            delegates=delegates,
-        )
-        handlers.register(WebHandler(router))
-        uses = _uses(config)
-        databases = DatabaseSearches(config)
-        searcher = Searcher(
-            library_section(config),
-            handlers=handlers,
-            uses=uses,
-            delegates=delegates,
-            recorder=StoreRecorder(
-                store, keep_queries=lambda: records.config.privacy.store_queries
-            ),
-            keep_queries=config.privacy.store_queries,
-        )
-        if config.databases:
-            searcher.handlers.register(databases)
-        host = _Host(lambda: application)
-        references = ReferenceBook(store)
-        metrics = Metrics()
-        log = RequestLog(metrics.take, records.take, log_requests)
-        upstream = UpstreamClient(trust_env=False)
-        gateway = Gateway(
+        self.metrics = Metrics()
+        self._records = GatewayRecords(store, config)
+        self.log = RequestLog(self.metrics.take, self._records.take, log_requests)
+        self.upstream = UpstreamClient(trust_env=False)
+        self.gateway = Gateway(
             targets=build_targets(config, WIRES),
-            upstream=upstream,
+            upstream=self.upstream,
             driver=Driver(
-                web=router,
-                searches=records,
+                web=self.parts.router,
+                searches=self._records,
                 sealer=store.sealer,
-                reserve=quota.reserve,
+                reserve=self.quota.reserve,
             ),
-            log=log,
+            log=self.log,
             settings=_settings(config),
         )
-        rates = RequestRates()
-        mcp = McpFace(host, references, log)
-        application = cls(
-            config=config,
-            store=store,
-            keys=keys,
-            quota=quota,
-            web=web,
-            searcher=searcher,
-            references=references,
-            kb=kb,
-            fetcher=fetcher,
-            upstream=upstream,
-            gateway=gateway,
-            root=Root(
-                gateway,
-                Gate(keys, access(config), rates),
-                ready=lambda: application.unready(),
-                metrics=lambda: application._metrics_page(),
-                mounts=[
-                    *SearchApi(host=host, book=references, log=log).mounts(),
-                    *_api_mounts(host),
-                    mcp.mount(),
-                ],
-            ),
-            databases=databases,
-            mcp_servers=mcp_servers,
-            mcp=mcp,
-            metrics=metrics,
-            log=log,
-            _prices=prices,
-            _records=records,
-            _tasks=[],
+        self.references = ReferenceBook(store)
+        self.mcp = McpFace(self, self.references, self.log)
+        self.root = Root(
+            self.gateway,
+            Gate(keys, access(config), RequestRates()),
+            ready=self.unready,
+            metrics=self._metrics_page,
+            mounts=[
+                *SearchApi(host=self, book=self.references, log=self.log).mounts(),
+                *_api_mounts(self),
+                self.mcp.mount(),
+            ],
         )
-        metrics.gauges(application._gauges)
-        metrics.counters(lambda: {"log_lines_dropped": streams.dropped()})
-        log.start()
+        self.metrics.gauges(self._gauges)
+        self.metrics.counters(lambda: {"log_lines_dropped": streams.dropped()})
+        self._tasks: list[asyncio.Task[None]] = []
+
+    @classmethod
+    async def start(
+        cls, config: Config, store: Store, *, engines: Engines = build_engines
+    ) -> Application:
+        """Build everything and begin to work; the store stays the caller's to close."""
+        await asyncio.to_thread(store.ledger.load)
+        keys = await asyncio.to_thread(store.key_ring)
+        application = cls(config, store, keys, engines=engines)
+        application.log.start()
         loop = asyncio.get_running_loop()
         application._tasks = [
             loop.create_task(keys.watch()),
             loop.create_task(application._forget_old()),
-            loop.create_task(take_over(store, kb.knowledge), name="take over"),
+            loop.create_task(take_over(store, application.kb.knowledge), name="take over"),
         ]
         if config.collections:
-            application._tasks.append(
-                loop.create_task(kb.warm(list(config.collections)), name="warm collections")
-            )
+            warming = application.kb.warm(list(config.collections))
+            application._tasks.append(loop.create_task(warming, name="warm collections"))
         return application
+
+    # What the faces ask for; see `refdesk.gateway.host`
+
+    @property
+    def searcher(self) -> Searcher:
+        """Search as the library does it: with references, and recorded."""
+        return self.parts.searcher
+
+    @property
+    def web(self) -> WebSearch:
+        """Web search."""
+        return self.parts.web
+
+    @property
+    def kb(self) -> KnowledgeBase:
+        """Collections and their documents."""
+        assert self.parts.knowledge is not None, "a server always has a store"
+        return self.parts.knowledge
+
+    @property
+    def databases(self) -> DatabaseHandler:
+        """Asks databases; connected when it is first needed."""
+        return self.parts.databases.handler
+
+    @property
+    def keys_required(self) -> bool:
+        """Whether clients need a key."""
+        return key_required(self.config)
+
+    @property
+    def closing(self) -> bool:
+        """Whether nothing new is begun."""
+        return self.stopping
+
+    @property
+    def limits(self) -> LimitsSection:
+        """Bounds on what clients send."""
+        return self.config.server.limits
+
+    def engines(self) -> Mapping[str, bool]:
+        """Return the names of the web engines, and whether each is enabled."""
+        return {name: each.options.enabled for name, each in self.web.engines.items()}
+
+    async def knowledge(self) -> Knowledge:
+        """Return the knowledge service, opened when it is first needed."""
+        return await self.kb.knowledge()
+
+    def reserve(self, key_id: str | None, searches: int = 1) -> Reservation:
+        """Count searches of a key before they begin; WireError (429) beyond its limit."""
+        return self.quota.reserve(key_id, searches)
 
     def unready(self) -> str:
         """Return what keeps this process from taking requests, or an empty string."""
@@ -256,18 +222,9 @@ class Application:
         Raises:
             ConfigError: It is wrong; the old one stays.
         """
-        engines = build_engines(config)
         targets = build_targets(config, WIRES)
-        uses = _uses(config)
-        self.databases.configure(config)
-        if config.databases:
-            self.searcher.handlers.register(self.databases)
-        self.web.reload(engines, search_settings(config))
-        self._prices.engines = engines
+        self.parts.reload(config)
         self._records.config = config
-        self.searcher.configure(library_section(config), uses)
-        self.kb.configure(config)
-        self.mcp_servers.configure(config.mcp_servers)
         gateway = self.gateway
         gateway.targets = targets
         gateway.refusals.clear()
@@ -284,11 +241,8 @@ class Application:
             with contextlib.suppress(asyncio.CancelledError):
                 await task
         await self.mcp.close()
-        await self.mcp_servers.close()
-        await self.kb.aclose()
-        self.databases.close()
+        await self.parts.aclose()
         await self.log.close()
-        await self.fetcher.close()
         await self.upstream.close()
 
     async def _forget_old(self) -> None:
@@ -320,7 +274,7 @@ class Application:
         }
 
 
-def _api_mounts(host: _Host) -> list[Mount]:
+def _api_mounts(host: Host) -> list[Mount]:
     # Imported when it is first asked for: many servers only ever answer models' requests.
     async def answer(scope: Scope, receive: Receive, send: Send, caller: Caller) -> None:
         from refdesk.api import v1
@@ -349,69 +303,8 @@ def _api_mounts(host: _Host) -> list[Mount]:
     ]
 
 
-class _Prices:
-    """The engines whose prices hold now."""
-
-    def __init__(self, engines: Mapping[str, BaseEngine]) -> None:
-        self.engines = engines
-
-
-def _count(store: Store, prices: _Prices, attempt: Attempt, key_id: str | None) -> None:
-    usage = usage_of(attempt, prices.engines.get(attempt.engine))
-    store.writer.offer(LedgerEntry(engine=attempt.engine, usage=usage, key_id=key_id))
-
-
 def _settings(config: Config) -> Settings:
     return Settings(
         head_after_s=config.gateway.search.head_after_ms / 1000,
         max_body_bytes=config.server.limits.body_bytes,
     )
-
-
-def _uses(config: Config) -> SearchUses:
-    return SearchUses.read(config.uses.model_dump())
-
-
-class _Host:
-    """What the search API sees of the application, as it is now."""
-
-    def __init__(self, application: Callable[[], Application]) -> None:
-        self._application = application
-
-    @property
-    def searcher(self) -> Searcher:
-        return self._application().searcher
-
-    @property
-    def keys_required(self) -> bool:
-        return key_required(self._application().config)
-
-    @property
-    def closing(self) -> bool:
-        return self._application().stopping
-
-    @property
-    def log(self) -> RequestLog:
-        return self._application().log
-
-    @property
-    def databases(self) -> DatabaseHandler:
-        return self._application().databases.handler
-
-    def engines(self) -> Mapping[str, bool]:
-        engines = self._application().web.engines
-        return {name: engine.options.enabled for name, engine in engines.items()}
-
-    def claims(self, key_id: str | None) -> Mapping[str, Any]:
-        key = self._application().keys.get(key_id) if key_id else None
-        return key.claims if key else {}
-
-    async def knowledge(self) -> Knowledge:
-        return await self._application().kb.knowledge()
-
-    @property
-    def limits(self) -> LimitsSection:
-        return self._application().config.server.limits
-
-    def reserve(self, key_id: str | None, searches: int = 1) -> Reservation:
-        return self._application().quota.reserve(key_id, searches)

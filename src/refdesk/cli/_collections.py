@@ -54,7 +54,7 @@ def run(
     logs.set_up(level="ERROR")
 
     async def run() -> T:
-        from refdesk.desk.knowledge import open_knowledge
+        from refdesk.desk.parts import open_knowledge
 
         async with AsyncExitStack() as stack:
             return await work(await open_knowledge(loaded.config, stack))
@@ -73,12 +73,12 @@ def search_once(
     logs.set_up(level="ERROR")
 
     async def run() -> SearchResult:
-        from refdesk.desk.opening import open_desk, open_records
+        from refdesk.desk.parts import open_parts, open_store
 
         async with AsyncExitStack() as stack:
-            store = await open_records(config, stack)
-            opened = await open_desk(config, stack, store=store)
-            return await opened.searcher.search(request, identity=identity)
+            store = await open_store(config, stack)
+            parts = await open_parts(config, stack, store=store)
+            return await parts.searcher.search(request, identity=identity)
 
     return asyncio.run(run())
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from refdesk.errors import ConfigError, UnknownName
@@ -14,7 +13,6 @@ from refdesk.web.engines import ENGINES, BaseEngine
 if TYPE_CHECKING:
     from refdesk.config import Config
     from refdesk.store import Store
-    from refdesk.types import Attempt
     from refdesk.web.handler import WebSearch
 
 
@@ -56,41 +54,13 @@ async def web_search(
         store: Where to count; daily limits hold only with it.
         at_once: How many searches there may be at once, at the least.
     """
+    from refdesk.desk.parts import build_web
     from refdesk.fetch import Fetcher
-    from refdesk.records import usage_of
-    from refdesk.store import LedgerEntry
-    from refdesk.web.building import search_settings
-    from refdesk.web.cache import Cache
-    from refdesk.web.handler import Found, WebSearch, found_bytes
-    from refdesk.web.health import Health
-    from refdesk.web.limiter import Limiter
 
-    def count(attempt: Attempt, key_id: str | None) -> None:
-        if store is not None:
-            usage = usage_of(attempt, engines.get(attempt.engine))
-            store.writer.offer(LedgerEntry(engine=attempt.engine, usage=usage, key_id=key_id))
-
-    def used_today(name: str) -> int:
-        return store.ledger.today(engine=name).searches if store is not None else 0
-
-    settings = search_settings(config)
-    settings = replace(settings, concurrency=max(settings.concurrency, at_once))
     if store is not None:
         await asyncio.to_thread(store.ledger.load)
     fetcher = Fetcher()
     try:
-        yield WebSearch(
-            engines,
-            fetcher=fetcher,
-            limiter=Limiter(
-                settings.concurrency,
-                queue_timeout_s=settings.queue_timeout_ms / 1000,
-                memory_limit_mb=settings.memory_limit_mb,
-            ),
-            cache=Cache[Found](ttl_s=settings.cache_ttl_s, size_of=found_bytes),
-            health=Health(used_today=used_today),
-            settings=settings,
-            on_call=count,
-        )
+        yield build_web(config, engines, store=store, fetcher=fetcher, at_once=at_once)
     finally:
         await fetcher.close()

@@ -103,8 +103,12 @@ def _open(config: Config) -> Store:
 
 async def _answer(config: Config, store: Store, wishes: _Wishes) -> int:
     from refdesk.cli._web import one_engine
+    from refdesk.types import private_kind
 
-    if wishes.engine is not None and wishes.engine != config.search.web.provider:
+    named = wishes.engine is not None and wishes.engine != config.search.web.provider
+    # A collection or a database is resolved with the search; see `refdesk.search.sources`.
+    if named and private_kind(wishes.engine or "") is None:
+        assert wishes.engine is not None
         one_engine(config, wishes.engine)
     # Whoever may read the configuration may ask; the keys are for clients from elsewhere.
     own = config.model_copy(update={"auth": config.auth.model_copy(update={"required": False})})

@@ -190,7 +190,7 @@ def _asked(
     who: dict[str, Any] | None,
 ) -> SearchResult:
     from refdesk.cli._store import store_if_well
-    from refdesk.desk.opening import open_desk
+    from refdesk.desk.parts import open_parts
 
     loaded = _config(config)
     _only_or_none(loaded.databases, database)
@@ -198,8 +198,8 @@ def _asked(
 
     async def run() -> SearchResult:
         async with AsyncExitStack() as stack:
-            opened = await open_desk(loaded, stack, store=store, engines={})
-            return await opened.searcher.search(
+            parts = await open_parts(loaded, stack, store=store, engines=lambda _: {})
+            return await parts.searcher.search(
                 {
                     "query": question,
                     "type": "db",

@@ -14,9 +14,9 @@ from refdesk.cli.output import FAILURE, err, out, print_json, say
 
 if TYPE_CHECKING:
     from refdesk.config import Config
+    from refdesk.desk.parts import Engines
     from refdesk.search import Searcher, Trace
     from refdesk.types import ResultItem, SearchResult
-    from refdesk.web.engines import BaseEngine
 
 app = typer.Typer(add_completion=False)
 
@@ -159,15 +159,15 @@ def _run(
     call: dict[str, Any],
 ) -> Results:
     from refdesk.cli._store import store_if_well
-    from refdesk.desk.opening import open_desk
+    from refdesk.desk.parts import open_parts
 
     engines = _engines(config, engine)
     store = store_if_well(config)
 
     async def run() -> Results:
         async with AsyncExitStack() as stack:
-            opened = await open_desk(config, stack, store=store, engines=engines)
-            searcher = opened.searcher
+            parts = await open_parts(config, stack, store=store, engines=engines)
+            searcher = parts.searcher
             _check_handlers(searcher, [request["type"] for request in requests])
             if len(requests) == 1 and not mode:
                 return [await searcher.search(requests[0], **call)]
@@ -197,19 +197,22 @@ def _check_handlers(searcher: Searcher, kinds: list[str]) -> None:
             )
 
 
-def _engines(config: Config, name: str | None) -> dict[str, BaseEngine] | None:
+def _engines(config: Config, name: str | None) -> Engines:
     from refdesk.cli._web import one_engine
     from refdesk.errors import ConfigError
+    from refdesk.types import private_kind
+    from refdesk.web.building import build_engines
 
-    if name is None:
-        return None
+    # A collection or a database is named in the request; see `refdesk.search.sources`.
+    if name is None or private_kind(name) is not None:
+        return build_engines
     engine = one_engine(config, name)
     if not engine.options.enabled:
         raise ConfigError(
             f"the engine {name!r} is disabled; set engines.{name}.enabled to true, or look whether "
             f"it works with `refdesk engines test {name}`"
         )
-    return {name: engine}
+    return lambda _: {name: engine}
 
 
 def _print_json(results: Results, mode: str, trace: Trace | None) -> None:

@@ -15,7 +15,8 @@ from refdesk.errors import RefdeskError
 
 if TYPE_CHECKING:
     from refdesk.config import Config
-    from refdesk.desk.opening import Opened, Source
+    from refdesk.desk.parts import Parts
+    from refdesk.desk.source import Source
     from refdesk.desk.waiting import SyncRefdesk
     from refdesk.records import ReferenceBook
     from refdesk.search import Searcher
@@ -40,13 +41,13 @@ class Refdesk:
     """
 
     def __init__(self, config: Source = None, *, records: bool | None = None) -> None:
-        from refdesk.desk.opening import read_source
+        from refdesk.desk.source import read_source
 
         self.config: Config
         self.config, said = read_source(config)
         self._records = said if records is None else records
         self._stack: AsyncExitStack | None = None
-        self._opened: Opened | None = None
+        self._parts: Parts | None = None
 
     @classmethod
     def open(cls, source: Source = None, *, records: bool | None = None) -> Refdesk:
@@ -63,11 +64,11 @@ class Refdesk:
     @property
     def search(self) -> Searcher:
         """The searches: ``web``, ``kb``, ``db``, ``all``, ``any``, ``race``, ``references``."""
-        if self._opened is None:
+        if self._parts is None:
             raise RefdeskError(
                 "the desk is not open; use it inside `async with Refdesk.open(…) as desk:`"
             )
-        return self._opened.searcher
+        return self._parts.searcher
 
     async def references(self, request_id: str, *, owner: str | None = None) -> list[Reference]:
         """
@@ -92,24 +93,24 @@ class Refdesk:
     async def __aenter__(self) -> Refdesk:
         if self._stack is not None:
             raise RefdeskError("the desk is open already; open another one")
-        from refdesk.desk.opening import open_desk, open_records
+        from refdesk.desk.parts import open_parts, open_store
 
         async with AsyncExitStack() as stack:
-            store = await open_records(self.config, stack) if self._records else None
-            self._opened = await open_desk(self.config, stack, store=store)
+            store = await open_store(self.config, stack) if self._records else None
+            self._parts = await open_parts(self.config, stack, store=store)
             self._stack = stack.pop_all()
         return self
 
     async def __aexit__(
         self, kind: type[BaseException] | None, exc: BaseException | None, tb: TracebackType | None
     ) -> None:
-        stack, self._stack, self._opened = self._stack, None, None
+        stack, self._stack, self._parts = self._stack, None, None
         if stack is not None:
             await stack.aclose()
 
     def _references(self) -> ReferenceBook:
-        if self._opened is None or self._opened.book is None:
+        if self._parts is None or self._parts.book is None:
             raise RefdeskError(
                 "this desk keeps no records; open it inside `async with`, with records=True"
             )
-        return self._opened.book
+        return self._parts.book

@@ -3,6 +3,5 @@
 from __future__ import annotations
 
 from refdesk.mcp_server.face import McpFace
-from refdesk.mcp_server.searches import Host
 
-__all__ = ["Host", "McpFace"]
+__all__ = ["McpFace"]

@@ -20,10 +20,11 @@ from refdesk.errors import WireError
 from refdesk.gateway.client import Client, Receive, Scope, Send
 from refdesk.gateway.gate import Right
 from refdesk.gateway.headers import is_incognito, refusal_headers
+from refdesk.gateway.host import Host
 from refdesk.gateway.log import RequestLog
 from refdesk.gateway.root import Mount
 from refdesk.ids import new_request_id
-from refdesk.mcp_server.searches import Host, Searches, ToolCall
+from refdesk.mcp_server.searches import Searches, ToolCall
 from refdesk.records import ReferenceBook
 from refdesk.types import Caller
 

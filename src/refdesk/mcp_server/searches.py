@@ -5,39 +5,15 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Final, Protocol
+from typing import Any, Final
 
+from refdesk.gateway.host import Host
 from refdesk.gateway.log import Entry, RequestLog
 from refdesk.records import ReferenceBook
-from refdesk.search import Searcher
-from refdesk.store.quota import Reservation
 from refdesk.types import Caller, Reference, SearchResult, SearchType, WebAnswer
 
 _CUT: Final = 499
 """How the log calls a request whose client has left."""
-
-
-class Host(Protocol):
-    """What the face needs of the application; read anew for every request."""
-
-    @property
-    def searcher(self) -> Searcher:
-        """Who searches."""
-        ...
-
-    @property
-    def keys_required(self) -> bool:
-        """Whether clients need a key; where not, searches without one are everybody's."""
-        ...
-
-    @property
-    def closing(self) -> bool:
-        """Whether nothing new is begun."""
-        ...
-
-    def reserve(self, key_id: str | None, searches: int = 1) -> Reservation:
-        """Count searches of a key before they begin; WireError (429) beyond its limit."""
-        ...
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -104,9 +104,21 @@ class Searcher:
         """The configuration that holds now."""
         return self._config
 
-    def configure(self, config: LibrarySection, uses: SearchUses) -> None:
-        """Take in a new configuration; searches under way end under the old one."""
+    def configure(
+        self, config: LibrarySection, uses: SearchUses, *, keep_queries: bool | None = None
+    ) -> None:
+        """
+        Take in a new configuration; searches under way end under the old one.
+
+        Args:
+            config: The section ``search``.
+            uses: What does each step.
+            keep_queries: Whether traces and records may hold what was searched for; None: as
+                before.
+        """
         self._config = config
+        if keep_queries is not None:
+            self._keep_queries = keep_queries
         self._uses = uses
         self._source = SourceSearch(
             config,

@@ -467,7 +467,7 @@ from contextlib import AsyncExitStack
 from pathlib import Path
 
 from refdesk.config import load
-from refdesk.desk.knowledge import open_knowledge
+from refdesk.desk.parts import open_knowledge
 
 
 def descendants():
@@ -509,7 +509,7 @@ asyncio.run(main())
 async def test_driver_killed(tmp_path: Path) -> None:
     """Whoever is killed takes its cluster along, and the next one does what was left undone."""
     from refdesk.config import load
-    from refdesk.desk.knowledge import open_knowledge
+    from refdesk.desk.parts import open_knowledge
 
     written = tmp_path / "papers"
     written.mkdir()
