@@ -71,7 +71,7 @@ class Call:
                 raise WireError("this server is shutting down; try again", status=503)
             route, values = find(routes, self._method, self._parts())
             if route.changes:
-                await check_may_change(self, **values)
+                await check_may_change(self.host, self.identity, **values)
             status, body = await route.handler(self, **values)
             if status >= 400:
                 await self._refuse(status, body.pop("detail"), **body)

@@ -59,13 +59,13 @@ async def create_collection(call: Call) -> Answer:
 
 async def show_collection(call: Call, name: str) -> Answer:
     """Answer with one collection."""
-    knowledge, collection = await readable(call, name)
+    knowledge, collection = await readable(call.host, call.identity, name)
     return 200, collection_json(collection, await knowledge.counts(name))
 
 
 async def remove_collection(call: Call, name: str) -> Answer:
     """Remove a collection with all in it."""
-    knowledge, _ = await readable(call, name)
+    knowledge, _ = await readable(call.host, call.identity, name)
     await knowledge.drop(name)
     return 200, {"name": name, "removed": True}
 
@@ -74,7 +74,7 @@ async def reindex_collection(call: Call, name: str) -> Answer:
     """Embed a collection anew; answers when it is done."""
     body = await call.body()
     given = read(schemas.Reindexing, body.strip() or b"{}", {"embedder": "minilm"})
-    knowledge, _ = await readable(call, name)
+    knowledge, _ = await readable(call.host, call.identity, name)
     embedder = None
     if given.embedder not in (None, name):
         embedder = await _embedder_of(call, knowledge, given.embedder)
@@ -85,7 +85,7 @@ async def reindex_collection(call: Call, name: str) -> Answer:
 async def search_collection(call: Call, name: str) -> Answer:
     """Find passages in one collection."""
     given = read(schemas.PassageSearch, await call.body(), {"query": "how do I claim expenses"})
-    await readable(call, name)
+    await readable(call.host, call.identity, name)
     wished = given.model_dump(exclude_none=True)
     request = {**wished, "type": "kb", "source": "user", "collections": [name]}
     check_request(request)

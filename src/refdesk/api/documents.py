@@ -32,14 +32,14 @@ _MAX_TEXT_CHARS: Final = 100_000
 
 async def list_documents(call: Call, name: str) -> Answer:
     """Answer with the documents of a collection."""
-    knowledge, _ = await readable(call, name)
+    knowledge, _ = await readable(call.host, call.identity, name)
     shown = [document_json(each) for each in await knowledge.documents(name)]
     return 200, {"collection": name, "documents": shown, "total": len(shown)}
 
 
 async def show_document(call: Call, name: str, document: str) -> Answer:
     """Answer with one document, and some of its text if the query asks for it."""
-    knowledge, _ = await readable(call, name)
+    knowledge, _ = await readable(call.host, call.identity, name)
     found = await _find(knowledge, name, document)
     shown = document_json(found)
     if span := _span(call.query, found.characters):
@@ -50,7 +50,7 @@ async def show_document(call: Call, name: str, document: str) -> Answer:
 
 async def remove_document(call: Call, name: str, document: str) -> Answer:
     """Remove a document with all that is kept of it."""
-    knowledge, _ = await readable(call, name)
+    knowledge, _ = await readable(call.host, call.identity, name)
     found = await _find(knowledge, name, document)
     gone = await knowledge.remove(name, found.id)
     return 200, document_json(gone) | {"removed": True}
@@ -58,7 +58,7 @@ async def remove_document(call: Call, name: str, document: str) -> Answer:
 
 async def add_documents(call: Call, name: str) -> Answer:
     """Add files or pages; 422 where nothing at all could be taken in."""
-    knowledge, _ = await readable(call, name)
+    knowledge, _ = await readable(call.host, call.identity, name)
     kind = call.header(b"content-type")
     body = await call.client.read_body(
         call.scope["headers"], max_bytes=call.host.limits.upload_bytes, timeout_s=UPLOAD_TIMEOUT_S
@@ -83,7 +83,7 @@ async def add_documents(call: Call, name: str) -> Answer:
 
 async def show_passage(call: Call, name: str, chunk: str) -> Answer:
     """Answer with a passage and what stands around it."""
-    knowledge, _ = await readable(call, name)
+    knowledge, _ = await readable(call.host, call.identity, name)
     shown = await passage_json(knowledge, name, chunk)
     if shown is None:
         raise WireError(

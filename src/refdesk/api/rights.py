@@ -12,20 +12,22 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Final
 
 from refdesk.errors import UnknownName, WireError
+from refdesk.gateway.host import Host
 from refdesk.kb.permission import may_read
 
 if TYPE_CHECKING:
-    from refdesk.api.call import Call
     from refdesk.kb.collection import Collection, Knowledge
 
 CLAIM: Final = "admin"
 _SHOWN_CHARS: Final = 80
 
 
-async def readable(call: Call, name: str) -> tuple[Knowledge, Collection]:
+async def readable(
+    host: Host, identity: Mapping[str, Any], name: str
+) -> tuple[Knowledge, Collection]:
     """Return a collection that the caller may read, and what it is in; WireError (404) if none."""
-    knowledge = await call.host.knowledge()
-    known = [each for each in await knowledge.list() if may_read(each.permission, call.identity)]
+    knowledge = await host.knowledge()
+    known = [each for each in await knowledge.list() if may_read(each.permission, identity)]
     for each in known:
         if each.name == name:
             return knowledge, each
@@ -33,17 +35,20 @@ async def readable(call: Call, name: str) -> tuple[Knowledge, Collection]:
     raise WireError(str(fault), status=404)
 
 
-async def check_may_change(call: Call, name: str | None = None, **_: str) -> None:
+async def check_may_change(
+    host: Host, identity: Mapping[str, Any], name: str | None = None, **_: str
+) -> None:
     """
     Let a change pass, or raise WireError: 403 where it is not allowed, 404 where nothing is.
 
     Args:
-        call: Who asks.
+        host: The application.
+        identity: The caller's claims.
         name: The collection; None: a new one is to be made.
     """
     if name is not None:
-        await readable(call, name)
-    if not call.host.keys_required or may_change(call.identity, name):
+        await readable(host, identity, name)
+    if not host.keys_required or may_change(identity, name):
         return
     what = "make no collection" if name is None else f"read the collection {name!r}, not change it"
     also = "" if name is None else f', or {CLAIM}: ["{name}"] for this one alone'

@@ -20,12 +20,12 @@ from refdesk.db.dsl import Condition, Field, Query, QueryError, Selected, Star, 
 from refdesk.db.dsl.compile import count_of
 from refdesk.db.dsl.parse import parse_conditions, parse_orders, parse_select
 from refdesk.db.dsl.translate import has_aggregate
+from refdesk.db.dsl.types import Identity
 from refdesk.db.dsl.write import to_document
 from refdesk.db.execute import ExecutionFailed, Rows
 from refdesk.db.gate import Refused, write
 from refdesk.db.generate import Generated, generate
 from refdesk.db.generate.delegate import generate_by_delegate
-from refdesk.db.permission import Identity
 from refdesk.db.reading import Scope, compile_for
 from refdesk.db.results import RECORD, items_of
 from refdesk.db.schema import Model, ModelSet

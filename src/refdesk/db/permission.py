@@ -22,6 +22,7 @@ from refdesk.db.dsl.types import (
     Condition,
     Constant,
     Field,
+    Identity,
     QueryError,
     SubQuery,
 )
@@ -30,9 +31,6 @@ from refdesk.errors import ConfigError, UnknownName
 
 _KEPT: Final = 64
 """Choices of models whose visible form is kept."""
-
-Identity = Mapping[str, Any]
-"""What is known of the asker: the claims of the client key, or what the caller says."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

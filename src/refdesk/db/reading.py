@@ -11,7 +11,8 @@ from refdesk.db.databases import Database
 from refdesk.db.dsl import Condition, Diagnostic, Query, Statement
 from refdesk.db.dsl.compile import compile as compile_query
 from refdesk.db.dsl.lint import lint
-from refdesk.db.permission import Identity, Permission
+from refdesk.db.dsl.types import Identity
+from refdesk.db.permission import Permission
 from refdesk.db.schema import ModelSet
 
 

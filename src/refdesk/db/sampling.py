@@ -17,9 +17,10 @@ from typing import Any, Final
 from refdesk.db.connector import POOLED
 from refdesk.db.dsl import Field, Query, Selected, Source
 from refdesk.db.dsl.compile import compile as compile_query
+from refdesk.db.dsl.types import Identity
 from refdesk.db.execute import ExecutionFailed, Runner
 from refdesk.db.gate import Refused, write
-from refdesk.db.permission import Identity, Permission
+from refdesk.db.permission import Permission
 from refdesk.db.schema import Column, Model, ModelSet
 
 MAX_ROWS: Final = 500

@@ -10,20 +10,38 @@ import asyncio
 import threading
 from collections.abc import Coroutine, Iterable
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Final, TypeVar, Unpack
+from typing import TYPE_CHECKING, Any, Final, Protocol, TypeVar, Unpack
 
 from refdesk.errors import RefdeskError
 
 if TYPE_CHECKING:
     from refdesk.config import Config
-    from refdesk.desk.library import Refdesk
-    from refdesk.search import CallOptions
+    from refdesk.search import CallOptions, Searcher
     from refdesk.search.options import RequestLike
     from refdesk.types import Reference, ReferenceContext, SearchResult
 
 T = TypeVar("T")
 
 _NOT_OPEN: Final = "the desk is not open; use it inside `with Refdesk.open_sync(…) as desk:`"
+
+
+class Desk(Protocol):
+    """The desk behind a synchronous one: `refdesk.Refdesk`."""
+
+    config: Config
+
+    @property
+    def search(self) -> Searcher: ...
+    def references(
+        self, request_id: str, *, owner: str | None = None
+    ) -> Coroutine[Any, Any, list[Reference]]: ...
+    def reference(
+        self, request_id: str, index: int, *, owner: str | None = None
+    ) -> Coroutine[Any, Any, Reference]: ...
+    def __aenter__(self) -> Coroutine[Any, Any, Any]: ...
+    def __aexit__(
+        self, kind: type[BaseException] | None, exc: BaseException | None, tb: TracebackType | None
+    ) -> Coroutine[Any, Any, None]: ...
 
 
 class SyncRefdesk:
@@ -34,7 +52,7 @@ class SyncRefdesk:
             result = desk.search.web("who maintains httpx2", limit=5)
     """
 
-    def __init__(self, desk: Refdesk) -> None:
+    def __init__(self, desk: Desk) -> None:
         self._desk = desk
         self._loop: asyncio.AbstractEventLoop | None = None
         self._thread: threading.Thread | None = None
@@ -97,7 +115,7 @@ class SyncRefdesk:
             raise
 
     @property
-    def desk(self) -> Refdesk:
+    def desk(self) -> Desk:
         """The desk behind it, which belongs to the loop; RefdeskError while it is not open."""
         if self._loop is None:
             raise RefdeskError(_NOT_OPEN)

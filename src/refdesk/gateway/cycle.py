@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import re
 from collections.abc import Callable, MutableMapping
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final, Protocol
 
 from uvicorn.protocols.http.httptools_impl import STATUS_LINE
-
-if TYPE_CHECKING:
-    from refdesk.gateway.protocol import GuardedProtocol
 
 _JOINED_BYTES: Final = 64 * 1024
 """A body up to this is copied behind its head, so that both leave in one write."""
@@ -44,6 +42,24 @@ class _Arrival:
         await asyncio.shield(self._waiter)
 
 
+class ServerConnection(Protocol):
+    """The server's side of the connection that a request came on."""
+
+    transport: Any
+    flow: Any
+    scope: Any
+    loop: asyncio.AbstractEventLoop
+    expect_100_continue: bool
+    logger: logging.Logger
+    server_state: Any
+
+    def close(self) -> None:
+        """Close the connection."""
+
+    def answered(self, cycle: Cycle) -> None:
+        """Take note that a request has its whole answer."""
+
+
 class Cycle:
     """
     One request and its answer, as the application sees them.
@@ -72,7 +88,7 @@ class Cycle:
         "waiting_for_100_continue",
     )
 
-    def __init__(self, protocol: GuardedProtocol, *, version: str, keep_alive: bool) -> None:
+    def __init__(self, protocol: ServerConnection, *, version: str, keep_alive: bool) -> None:
         self._protocol = protocol
         self._transport = protocol.transport
         self._flow = protocol.flow

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import math
 import select
-from typing import TYPE_CHECKING, Final, cast
+from typing import Final, Protocol, cast
 
 from refdesk.errors import UpstreamError
 from refdesk.upstream.origin import Origin
@@ -13,13 +13,30 @@ from refdesk.upstream.parsing import AnswerParser, ends_with_connection
 from refdesk.upstream.proxy import Proxy, absolute_form
 from refdesk.upstream.reply import Reply
 
-if TYPE_CHECKING:
-    from refdesk.upstream.client import UpstreamClient
-
 MAX_HELD_BYTES: Final = 256 * 1024
 """What a stream holds for a slow reader before the server is made to wait."""
 PIECE: Final = 64 * 1024
 """A request body above this is written piece by piece, as fast as the server takes it."""
+
+
+class Pool(Protocol):
+    """The client that a connection belongs to."""
+
+    keep_alive_s: float
+    idle_timeout_s: float
+    shortest_s: float
+
+    def opened(self, connection: Connection) -> None:
+        """Take note of a new connection."""
+
+    def release(self, connection: Connection) -> None:
+        """Take back a connection whose answer is whole."""
+
+    def forget(self, connection: Connection) -> None:
+        """Hand the connection to no further request."""
+
+    def lost(self, connection: Connection) -> None:
+        """Take note that the connection has ended."""
 
 
 class Connection(AnswerParser, asyncio.Protocol):
@@ -50,7 +67,7 @@ class Connection(AnswerParser, asyncio.Protocol):
         "unheard",
     )
 
-    def __init__(self, client: UpstreamClient, origin: Origin, via: Proxy | None = None) -> None:
+    def __init__(self, client: Pool, origin: Origin, via: Proxy | None = None) -> None:
         super().__init__()
         self.loop = asyncio.get_running_loop()
         self.origin = origin

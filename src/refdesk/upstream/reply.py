@@ -4,12 +4,21 @@ from __future__ import annotations
 
 import asyncio
 import sys
-from typing import TYPE_CHECKING
+from typing import Protocol
 
 from refdesk.errors import UpstreamError
 
-if TYPE_CHECKING:
-    from refdesk.upstream.connection import Connection
+
+class Arriving(Protocol):
+    """The connection that an answer arrives on."""
+
+    loop: asyncio.AbstractEventLoop
+
+    def consumed(self, reply: Reply) -> None:
+        """Take note that the reader has taken what was held for it."""
+
+    def drop(self) -> None:
+        """Close the socket at once."""
 
 
 class Reply:
@@ -37,7 +46,7 @@ class Reply:
         "status",
     )
 
-    def __init__(self, connection: Connection, whole: bool, max_bytes: int | None) -> None:
+    def __init__(self, connection: Arriving, whole: bool, max_bytes: int | None) -> None:
         self.status = 0
         self.headers: list[tuple[bytes, bytes]] = []
         """Names are lower-case; order and repetitions are the server's."""

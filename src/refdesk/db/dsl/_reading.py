@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from datetime import date
 from decimal import Decimal
 from difflib import get_close_matches
-from typing import Any, Final
+from typing import Any, Final, Protocol
 
 from refdesk.db.dsl.expressions import BIGGEST, ExpressionError, encodes, read_expression
 from refdesk.db.dsl.types import (
@@ -28,10 +28,26 @@ QueryReader = Callable[["Reading", Any, str], Query | None]
 """`refdesk.db.dsl.parse.read_query`, handed down because a query holds queries."""
 
 
-class Reading:
-    """The findings about one document."""
+class ValueReader(Protocol):
+    """`refdesk.db.dsl.objects.read_value_object`: a value object may hold conditions."""
 
-    def __init__(self, *, claims: bool = False) -> None:
+    def __call__(
+        self, reading: Reading, written: Mapping[Any, Any], path: str, code: str,
+        read_query: QueryReader, /,
+    ) -> Expression | None: ...  # fmt: skip
+
+
+class Reading:
+    """
+    The findings about one document.
+
+    Args:
+        read_value: Reads a value that is written as an object.
+        claims: Whether claims of the asker may be named.
+    """
+
+    def __init__(self, read_value: ValueReader, *, claims: bool = False) -> None:
+        self._read_value = read_value
         self.claims = claims
         self.found: list[Diagnostic] = []
         self._depth = 0
@@ -134,9 +150,7 @@ class Reading:
                 return None
             return value
         if isinstance(written, Mapping):
-            from refdesk.db.dsl.objects import read_value_object
-
-            return read_value_object(self, written, path, code, read_query)
+            return self._read_value(self, written, path, code, read_query)
         return self.scalar(written, path, code)
 
 

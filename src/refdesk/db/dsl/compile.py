@@ -14,7 +14,7 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import partial
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import sqlalchemy as sa
 
@@ -28,10 +28,11 @@ from refdesk.db.dsl.results import (
     selected,
 )
 from refdesk.db.dsl.scope import Entry, Scope
-from refdesk.db.dsl.sources import MOST_ROWS, Named, Sources, named
+from refdesk.db.dsl.sources import MOST_ROWS, Named, Rules, Sources, named
 from refdesk.db.dsl.translate import Enough, Findings, Noted, Translator
 from refdesk.db.dsl.types import (
     Condition,
+    Identity,
     Parameter,
     Query,
     QueryError,
@@ -40,10 +41,6 @@ from refdesk.db.dsl.types import (
 )
 from refdesk.db.dsl.values import DIALECTS, Dialect, Element, Statement, Value, Wrong, own
 from refdesk.db.schema import Kind, ModelSet
-
-if TYPE_CHECKING:
-    from refdesk.db.permission import Identity, Permission
-
 
 PAGE_SIZE: Final = 20
 """How many rows a page has that does not say it."""
@@ -64,7 +61,7 @@ def compile(  # noqa: A001 - the name this has everywhere in the documents
     models: ModelSet,
     dialect: Dialect,
     *,
-    permission: Permission,
+    permission: Rules,
     identity: Identity | None = None,
     preset: tuple[Condition, ...] = (),
     limit_cap: int = 1000,
@@ -106,7 +103,7 @@ def compile_whole(
     models: ModelSet,
     dialect: Dialect,
     *,
-    permission: Permission,
+    permission: Rules,
     identity: Identity | None = None,
     preset: tuple[Condition, ...] = (),
     limit_cap: int = 1000,
@@ -148,7 +145,7 @@ class _Compiler:
         *,
         models: ModelSet,
         dialect: Dialect,
-        permission: Permission,
+        permission: Rules,
         identity: Identity | None,
         parameters: Mapping[str, Any] | None,
         now: datetime | None,

@@ -14,17 +14,15 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from datetime import datetime
-from typing import TYPE_CHECKING, Any, Final, cast
+from typing import Any, Final, cast
 
 from refdesk.db.dsl.compile import compile_whole
 from refdesk.db.dsl.parse import parse
 from refdesk.db.dsl.places import Places, find_places
-from refdesk.db.dsl.types import Condition, Diagnostic, Query, QueryError
+from refdesk.db.dsl.sources import NoRules, Rules
+from refdesk.db.dsl.types import Condition, Diagnostic, Identity, Query, QueryError
 from refdesk.db.dsl.values import Dialect
 from refdesk.db.schema import ModelSet
-
-if TYPE_CHECKING:
-    from refdesk.db.permission import Identity, Permission
 
 MAX_TEXT: Final = 1_000_000
 """How long a document's text may be, in characters."""
@@ -34,7 +32,7 @@ def lint(
     document: Mapping[str, Any] | str | Query,
     models: ModelSet | None = None,
     *,
-    permission: Permission | None = None,
+    permission: Rules | None = None,
     identity: Identity | None = None,
     dialect: Dialect = "sqlite",
     preset: tuple[Condition, ...] = (),
@@ -64,13 +62,11 @@ def lint(
     try:
         query = document if isinstance(document, Query) else parse(document)
         if models is not None:
-            from refdesk.db.permission import Permission as Rules
-
             compile_whole(
                 query,
                 models,
                 dialect,
-                permission=permission or Rules(models=models),
+                permission=permission or NoRules(models=models),
                 identity=identity,
                 preset=preset,
                 parameters=parameters,

@@ -17,6 +17,7 @@ from collections.abc import Mapping
 from typing import Any, cast
 
 from refdesk.db.dsl._reading import QueryReader, Reading, shown
+from refdesk.db.dsl.conditions import read_conditions
 from refdesk.db.dsl.expressions import (
     ExpressionError,
     fold_part,
@@ -139,8 +140,6 @@ def _call(
 def _case(
     reading: Reading, written: Mapping[Any, Any], path: str, code: str, read_query: QueryReader
 ) -> Expression | None:
-    from refdesk.db.dsl.conditions import read_conditions
-
     arms = written["case"]
     if not isinstance(arms, list | tuple) or not 0 < len(arms) <= 50:
         reading.fail(

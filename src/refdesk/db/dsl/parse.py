@@ -74,7 +74,7 @@ _FROM: Final = re.compile(
 
 def parse(document: Mapping[str, Any]) -> Query:
     """Read a document, or raise QueryError, which holds every finding."""
-    reading = Reading()
+    reading = Reading(read_value_object)
     query = read_query(reading, document, "")
     reading.raise_if_wrong()
     assert query is not None
@@ -89,7 +89,7 @@ def parse_conditions(wheres: Any, *, claims: bool = False) -> tuple[Condition, .
         wheres: A list of conditions.
         claims: Whether ``{user.…}`` is a claim of the asker's identity, not a column.
     """
-    reading = Reading(claims=claims)
+    reading = Reading(read_value_object, claims=claims)
     found = read_conditions(reading, wheres, "wheres", "E120", read_query)
     reading.raise_if_wrong()
     return found
@@ -97,7 +97,7 @@ def parse_conditions(wheres: Any, *, claims: bool = False) -> tuple[Condition, .
 
 def parse_orders(orders: Any) -> tuple[Order, ...]:
     """Read orders alone, as a request has them."""
-    reading = Reading()
+    reading = Reading(read_value_object)
     found = _orders(reading, orders, "orders")
     reading.raise_if_wrong()
     return found
@@ -105,7 +105,7 @@ def parse_orders(orders: Any) -> tuple[Order, ...]:
 
 def parse_select(select: Any) -> tuple[Selected, ...]:
     """Read a select list alone, as a request has it."""
-    reading = Reading()
+    reading = Reading(read_value_object)
     found = _select(reading, select, "select")
     reading.raise_if_wrong()
     return found

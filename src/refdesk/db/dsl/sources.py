@@ -11,19 +11,26 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, fields, is_dataclass, replace
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final, Protocol
 
 import sqlalchemy as sa
 
 from refdesk.db.dsl.results import Column
 from refdesk.db.dsl.scope import Columns, Entry, Scope, derived_entry, model_entry
 from refdesk.db.dsl.translate import Findings, Noted, Translator
-from refdesk.db.dsl.types import Call, Condition, Expression, Field, Join, Query, Source, Star
+from refdesk.db.dsl.types import (
+    Call,
+    Condition,
+    Expression,
+    Field,
+    Identity,
+    Join,
+    Query,
+    Source,
+    Star,
+)
 from refdesk.db.dsl.values import Element, Value, Wrong
 from refdesk.db.schema import Model, ModelSet
-
-if TYPE_CHECKING:
-    from refdesk.db.permission import Identity, Permission
 
 MOST_ROWS: Final = 2**31 - 1
 """The largest number that every database takes after LIMIT."""
@@ -44,6 +51,38 @@ class Named:
     """Whether all columns of something are asked for."""
 
 
+class Rules(Protocol):
+    """The rules of a database; `refdesk.db.permission.Permission` has them."""
+
+    @property
+    def models(self) -> ModelSet:
+        """All models, hidden columns included."""
+        ...
+
+    def hidden(self, model_id: str) -> frozenset[str]:
+        """Return the hidden columns of a model, in lower case."""
+        ...
+
+    def rows(self, model_id: str, identity: Identity | None) -> tuple[Condition, ...] | None:
+        """Return what holds of every visible row; None: no row is visible."""
+        ...
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class NoRules:
+    """Everything may be read: for looking at a query that will not be run."""
+
+    models: ModelSet
+
+    def hidden(self, _: str) -> frozenset[str]:
+        """Return no columns."""
+        return frozenset()
+
+    def rows(self, _: str, __: Identity | None) -> tuple[Condition, ...] | None:
+        """Return no conditions."""
+        return ()
+
+
 class Sources:
     """
     The sources of one whole query, with all that is in it.
@@ -62,7 +101,7 @@ class Sources:
         self,
         *,
         models: ModelSet,
-        permission: Permission,
+        permission: Rules,
         identity: Identity | None,
         findings: Findings,
         within: Within,

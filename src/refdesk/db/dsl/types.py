@@ -7,9 +7,9 @@ equal, and `refdesk.db.dsl.to_document` writes any of them down again.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Final, Literal, get_args
+from typing import Any, Final, Literal, get_args
 
 from refdesk.errors import RefdeskError
 
@@ -35,6 +35,10 @@ Severity = Literal["error", "warning", "info", "hint"]
 
 
 # --- expressions ---------------------------------------------------------------------------------
+
+
+Identity = Mapping[str, Any]
+"""What is known of the asker: the claims of the client key, or what the caller says."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
