@@ -55,7 +55,7 @@ class Uses:
             return cls(kind="mcp", server=server, tool=tool)
         if not _ASSISTANT.fullmatch(value):
             raise ConfigError(
-                f"{_shown(value)} is nobody who can do a step; write builtin, an assistant's id, "
+                f"{_shown(value)} is not a valid step; use builtin, an assistant's id, "
                 "or mcp:<server>.<tool>"
             )
         return cls(kind="assistant", assistant=value)

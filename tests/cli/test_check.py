@@ -78,7 +78,7 @@ def test_plugin_options(tmp_path: Path) -> None:
     assert lines[1] == (
         "refdesk.yaml:6:24: engines.main.priority: is 'x'; should be a whole number"
     )
-    assert lines[2] == ("refdesk.yaml:6:37: engines.main.api_kee: is no key that is known here")
+    assert lines[2] == ("refdesk.yaml:6:37: engines.main.api_kee: is an unknown key")
     assert "did you mean 'api_key'?" in out
     assert "0123456789abcdef" not in out
 

@@ -152,7 +152,7 @@ def test_error_is_a_message(
     captured = capsys.readouterr()
     assert captured.out == ""
     assert captured.err == (
-        "refdesk.yaml:1:10: server.prot: is no key that is known here; "
+        "refdesk.yaml:1:10: server.prot: is an unknown key; "
         "known: host, port, workers, hosts, origins, limits; did you mean 'port'?\n"
     )
 

@@ -215,7 +215,7 @@ def test_all_faults_in_one_go(write: Write) -> None:
     assert faults(path, env).replace(f"{path}:", "").split("\n") == [
         "1:1: version: is 2, an unknown version; this Refdesk reads version 1",
         (
-            "2:10: server.prot: is no key that is known here; known: host, port, workers, "
+            "2:10: server.prot: is an unknown key; known: host, port, workers, "
             "hosts, origins, limits; "
             "did you mean 'port'?"
         ),
@@ -238,7 +238,7 @@ def test_all_faults_in_one_go(write: Write) -> None:
             "did you mean 'a'?"
         ),
         (
-            "6:21: models.m.concurrency: is no key that is known here; known: upstream, model, "
+            "6:21: models.m.concurrency: is an unknown key; known: upstream, model, "
             "aliases, capabilities, search; it belongs to gateway.search.concurrency"
         ),
         "7:3: models.m: stands here twice; the first is in line 6, keep one",

@@ -148,7 +148,7 @@ def test_all_faults_at_once() -> None:
             layer("request", search={"rerank": {"top_n": -1}}),
         )
     assistant, uses, request = str(caught.value).splitlines()
-    assert assistant.startswith("assistant: search.web.x: is no key that is known here")
+    assert assistant.startswith("assistant: search.web.x: is an unknown key")
     assert uses.startswith("assistant: uses.search: 'a b'")
     assert request.startswith("request: search.rerank.top_n: is -1")
 

@@ -72,7 +72,7 @@ def create(
         print_json(_collection(shown, Counts()))
     else:
         say(
-            f"the collection {shown.name!r} is there; add documents with "
+            f"created collection {shown.name!r}; add documents with "
             f"`refdesk kb add --collection {shown.name} PATH…`"
         )
 
@@ -120,7 +120,7 @@ def add(
 
         if not any(each.name == where for each in await knowledge.list()):
             await knowledge.create(Collection(name=where))
-            say(f"note: there was no collection {where!r}, so it was made")
+            say(f"note: created collection {where!r}")
         added: list[Added] = []
         paths = [source for source in sources if source != STDIN]
         with Bar(quiet=json) as bar, JsonList() if json else nullcontext() as listed:
@@ -301,12 +301,12 @@ def remove(
         run(config, lambda knowledge: knowledge.drop(where))
         if json:
             print_json({"collection": where, "removed": True})
-        say(f"the collection {where!r} is gone, with all its documents")
+        say(f"removed collection {where!r} with all its documents")
         return
     gone = run(config, lambda knowledge: knowledge.remove(where, document))
     if json:
         print_json(_document(gone))
-    say(f"{gone.key} ({gone.id}) is removed from {where!r}")
+    say(f"removed {gone.key} ({gone.id}) from {where!r}")
 
 
 @app.command()

@@ -101,7 +101,7 @@ def _locate(loc: tuple[int | str, ...], tree: Any, kind: str) -> tuple[Path, Any
 def _unknown_key(path: Path, model: type[BaseModel]) -> str:
     parent = at(model, path[:-1])
     keys = parent.keys if parent else []
-    text = f"is no key that is known here; {did_you_mean(path[-1], keys)}"
+    text = f"is an unknown key; {did_you_mean(path[-1], keys)}"
     if not get_close_matches(path[-1], keys, n=1):
         elsewhere = [dotted(where) for where, _, _ in fields(model) if where[-1] == path[-1]]
         if elsewhere:
