@@ -39,9 +39,13 @@ def query_terms(text: str) -> str:
     return " ".join(dict.fromkeys(_terms(text, single=False)))
 
 
+def pieces(text: str) -> Iterator[str]:
+    """Yield the words of a text with the signs inside them; runs of Chinese characters whole."""
+    return (found[0] for found in _PIECE.finditer(unicodedata.normalize("NFKC", text)))
+
+
 def _terms(text: str, *, single: bool) -> Iterator[str]:
-    for found in _PIECE.finditer(unicodedata.normalize("NFKC", text).lower()):
-        piece = found[0]
+    for piece in pieces(text.lower()):
         if _IS_CJK.match(piece):
             if single or len(piece) == 1:
                 yield from piece
