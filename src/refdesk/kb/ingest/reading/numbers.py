@@ -1,7 +1,7 @@
 """
 Numbers as a spreadsheet shows them.
 
-The dates that a program writes in the manner of its own country (formats 14 and 22) are ISO 8601
+The dates that a program writes in the manner of its own country (formats 14 and 20 to 22) are ISO 8601
 here.
 """
 
