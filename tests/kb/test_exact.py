@@ -26,6 +26,8 @@ MANUAL = {
         ("does 4.10.4 mend the pump", {"version": 0.6}),
         ("the machine shows READY", {"start": 0.6}),
         ("THE MACHINE SHOWS READY", {}),
+        ("READY", {"start": 0.6}),
+        ("AT&T", {"version": 0.6}),
         ("is part 88413 or part 99999 right", {"parts": 1.0}),
         ("QX-7731 or 88412", {"sensor": 0.5, "parts": 0.5}),
         ("what was replaced in 2026", {}),

@@ -49,9 +49,10 @@ def exact_scores(question: str, passages: Mapping[str, str]) -> dict[str, float]
 
 def _codes(question: str) -> dict[str, float]:
     """Return the codes of a question without the signs in them, and what each is worth."""
-    shouted = question.upper() == question
+    found = list(pieces(question))
+    shouted = question.upper() == question and len(found) > 1
     codes: dict[str, float] = {}
-    for piece in pieces(question):
+    for piece in found:
         code = _bare(piece)
         digits = sum(map(str.isdigit, code))
         if len(code) < _LEAST:

@@ -38,12 +38,10 @@ def read(data: bytes, name: str) -> dict[str, Any]:
         found.notes.append(_UNCHECKED)
     else:
         total, lost, where = compare(found.held, found.text)
-        if lost:
+        if lost and where:
             found.notes.append(
                 f"{lost} of {total} letters and signs that a second reader finds in the file, from"
                 f" these words: {where}"
-                if where
-                else f"{lost} of {total} letters and signs that could not be decoded"
             )
     return {
         "text": found.text,

@@ -29,3 +29,18 @@ def test_mail_of_html() -> None:
     text = read(html, "a.eml")["text"]
     assert "harvest" in text
     assert "<" not in text
+
+
+def test_mail_whose_text_is_a_hint() -> None:
+    """Where the plain text only says that there is a page, the page is read."""
+    html = "<p>" + "The gate of pier seven is shut until Monday. " * 5 + "</p>"
+    body = (
+        "Subject: Gate\r\nMIME-Version: 1.0\r\n"
+        "Content-Type: multipart/alternative; boundary=B\r\n\r\n"
+        "--B\r\nContent-Type: text/plain\r\n\r\nPlease view as HTML.\r\n"
+        f"--B\r\nContent-Type: text/html; charset=utf-8\r\n\r\n{html}\r\n--B--\r\n"
+    )
+    found = read(body.encode(), "a.eml")
+    assert "pier seven" in found["text"]
+    assert "Please view" not in found["text"]
+    assert found["lost"] == 0

@@ -30,7 +30,7 @@ class Grid:
         self.hidden_columns = 0
         self._say = say
         self._rows: list[dict[int, str]] = []
-        hidden = _hidden_columns(element, hides)
+        hidden = hidden_columns(element, hides)
         missed: set[int] = set()
         merged: dict[int, tuple[int, str]] = {}
         for row in element.iter("{*}table-row"):
@@ -87,7 +87,8 @@ def _above(merged: dict[int, tuple[int, str]]) -> dict[int, str]:
     return labels
 
 
-def _hidden_columns(element: Any, hides: Callable[[Any], bool]) -> set[int]:
+def hidden_columns(element: Any, hides: Callable[[Any], bool]) -> set[int]:
+    """Return the columns of a table that are hidden, from 0."""
     hidden: set[int] = set()
     at = 0
     for each in element.iter("{*}table-column"):

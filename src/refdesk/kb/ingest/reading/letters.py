@@ -28,13 +28,14 @@ def compare(held: str, text: str) -> tuple[int, int, str]:
         held: What the second reader finds.
         text: What was read.
     """
+    unknown = held.count("\ufffd")  # what could not be decoded: by no reader
     held, text = _plain(held), _plain(text)
     words = _words(held)
     signs = Counter(_SIGN.findall(held))
-    total = sum(len(word) * count for word, count in words.items()) + signs.total()
+    total = sum(len(word) * count for word, count in words.items()) + signs.total() + unknown
     lost = signs - Counter(_SIGN.findall(text))
     missing = _missing(held, text, words - _words(text))
-    number = sum(len(word) * count for word, count in missing.items()) + lost.total()
+    number = sum(len(word) * count for word, count in missing.items()) + lost.total() + unknown
     shown = list(dict.fromkeys(word for word in _WORD.findall(held) if word[:_PIECE] in missing))
     shown = shown[:_SHOWN] if missing else list(lost)
     return total, min(total, number), " ".join(shown)

@@ -1,8 +1,8 @@
 """
 Numbers as a spreadsheet shows them.
 
-The dates that a program writes in the manner of its own country (formats 14 and 20 to 22) are ISO 8601
-here.
+Dates and times that a program writes in the manner of its own country (formats 14 and 20 to 22) are
+ISO 8601 here.
 """
 
 from __future__ import annotations
@@ -12,6 +12,8 @@ from fractions import Fraction
 
 from refdesk.kb.ingest.reading.formats import Token, elapsed, plain, section, sections
 from refdesk.kb.ingest.reading.moments import moment_shown
+
+_MOST = Decimal("1e308")
 
 
 def shown(value: str, code: str, *, since_1904: bool = False) -> str:
@@ -30,7 +32,7 @@ def shown(value: str, code: str, *, since_1904: bool = False) -> str:
         number = Decimal(value)
     except InvalidOperation:
         return value
-    if not number.is_finite():
+    if not number.is_finite() or abs(number) > _MOST:
         return value
     # Programs show fifteen digits; what is behind them is the noise of binary fractions.
     number = Decimal(format(float(number), ".15g")) if len(value) > 15 else number
@@ -79,12 +81,16 @@ def _digits(number: Decimal, tokens: list[Token]) -> str:
     places = [at for at, (kind, _) in enumerate(tokens) if kind == "digit"]
     first, last = places[0], places[-1]
     slash = next((at for at in range(first, last) if tokens[at] == ("sign", "/")), None)
+    if slash is None and "".join(said for _, said in tokens[last + 1 : last + 3])[1:].isdigit():
+        slash = last + 1 if tokens[last + 1] == ("sign", "/") else None  # `# ?/8`
+        while slash and last + 1 < len(tokens) and tokens[last + 1][1] in "/0123456789":
+            last += 1
     number *= Decimal(100) ** sum(one == ("sign", "%") for one in tokens)
     after = last + 1
     while after < len(tokens) and tokens[after] == ("sign", ","):
         number /= 1000
         after += 1
-    core = tokens[first:after]
+    core = tokens[first : last + 1]
     head = "".join(map(plain, tokens[:first]))
     tail = "".join(map(plain, tokens[after:]))
     minus = "-" if number < 0 else ""

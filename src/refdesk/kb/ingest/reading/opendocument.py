@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from refdesk.kb.ingest.reading.found import Found, clean, counted
-from refdesk.kb.ingest.reading.grid import Grid
+from refdesk.kb.ingest.reading.grid import Grid, hidden_columns
 from refdesk.kb.ingest.reading.package import Package, attribute, child, local
 
 _SILENT = frozenset(
@@ -86,6 +86,7 @@ class _Document:
         self._left: Counter[str] = Counter()
         self._after: list[str] = []
         self._depth = 0
+        self._columns: dict[Any, set[int]] = {}
 
     def blocks(self) -> Iterator[str]:
         """Yield headers, body and footers."""
@@ -121,12 +122,13 @@ class _Document:
 
         def take(element: Any) -> None:
             said.append((" " if local(element) == "note" else "") + (element.text or ""))
+            at, hidden = 0, self._hidden_columns(element)
             for each in element:
-                if not isinstance(each.tag, str) or local(each) in _SILENT or self._is_hidden(each):
-                    pass
-                else:
+                name = local(each)
+                if name and name not in _SILENT and not self._is_hidden(each) and at not in hidden:
                     take(each)
                 said.append(each.tail or "")
+                at += int(attribute(each, "number-columns-repeated") or 1) if hidden else 0
             if local(element) != "span":
                 said.append(" ")
 
@@ -134,6 +136,15 @@ class _Document:
         if body is not None:
             take(body)
         return "".join(said)
+
+    def _hidden_columns(self, element: Any) -> set[int]:
+        """Return the hidden columns of the table that a row is in; none of what is no row."""
+        if local(element) != "table-row":
+            return set()
+        whole = next(element.iterancestors("{*}table"))
+        if whole not in self._columns:
+            self._columns[whole] = hidden_columns(whole, self._is_hidden)
+        return self._columns[whole]
 
     def _is_hidden(self, element: Any) -> bool:
         return (

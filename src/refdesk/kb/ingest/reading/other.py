@@ -7,7 +7,8 @@ from typing import Any
 
 from refdesk.kb.ingest.reading.found import Found, Refusal, clean
 from refdesk.kb.ingest.reading.package import Package, attribute, local
-from refdesk.kb.ingest.reading.web import hide, visible
+from refdesk.kb.ingest.reading.web import hide
+from refdesk.kb.ingest.reading.web_blocks import visible
 
 _PICTURE = re.compile(r"^!\[[^\]\n]*\]\([^)\n]*\)\n*", re.MULTILINE)
 _RTF_SPACE = re.compile(rb"(?<!\\)((?:\\\\)*)\\~")

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from refdesk.kb.ingest.reading.found import counted
 from refdesk.kb.ingest.reading.tables import table, titles_of
 
-_MOST_MERGED = 10_000
+_MOST_MERGED = 100_000
 
 
 @dataclass(kw_only=True)

@@ -1,7 +1,8 @@
 """
 Web pages: the main text, as trafilatura finds it; what is not shown is left out and told.
 
-Captions of figures, which it drops, are made paragraphs.
+Captions of figures, which it drops, are made paragraphs, and what it lost among other paragraphs
+is put back.
 """
 
 from __future__ import annotations
@@ -12,62 +13,11 @@ from typing import Any
 from refdesk.kb.ingest.reading.decoding import decoded
 from refdesk.kb.ingest.reading.found import Found, Refusal, counted
 from refdesk.kb.ingest.reading.package import local
+from refdesk.kb.ingest.reading.web_blocks import ROUND, blocks_of, completed, visible
 
+_ESCAPED = re.compile(r"\\([\\<])")
 _UNSHOWN = re.compile(
     r"(?:^|;)\s*(?:display\s*:\s*none|visibility\s*:\s*(?:hidden|collapse))", re.IGNORECASE
-)
-_SILENT = frozenset(
-    [
-        "script",
-        "style",
-        "noscript",
-        "template",
-        "head",
-        "title",
-        "textarea",
-        "select",
-        "option",
-        "datalist",
-    ]
-)
-_ROUND = frozenset(["nav", "header", "footer", "aside", "form", "button", "dialog", "menu"])
-"""Elements round the main text of a page."""
-_INLINE = frozenset(
-    [
-        "a",
-        "abbr",
-        "b",
-        "bdi",
-        "bdo",
-        "cite",
-        "code",
-        "data",
-        "del",
-        "dfn",
-        "em",
-        "font",
-        "i",
-        "ins",
-        "kbd",
-        "label",
-        "mark",
-        "q",
-        "rp",
-        "rt",
-        "ruby",
-        "s",
-        "samp",
-        "small",
-        "span",
-        "strong",
-        "sub",
-        "sup",
-        "time",
-        "tt",
-        "u",
-        "var",
-        "wbr",
-    ]
 )
 
 
@@ -83,7 +33,7 @@ def read_page(data: bytes | str) -> Found:
         figure = caption.getparent()
         if figure is not None and local(figure) == "figure":
             figure.addnext(caption)  # figures are dropped with all in them
-    held = visible(tree, without=_ROUND) or visible(tree)
+    blocks = blocks_of(tree, without=ROUND) or blocks_of(tree)
     text = extract(
         tree,
         output_format="markdown",
@@ -94,11 +44,14 @@ def read_page(data: bytes | str) -> Found:
     notes = [f"{counted(hidden, 'hidden part')} of the page"] if hidden else []
     if text and text.strip():
         notes.append("navigation, forms and other parts round the main text of the page")
-        text = _unescaped(text)
+        text = completed(_unescaped(text), blocks)
     else:
         # Pages too short to tell the article from what is round it.
-        text = held = visible(tree)
+        text = visible(tree)
+        blocks = blocks_of(tree)
     title = (about.title if about else None) or ""
+    # It says once what a page says twice.
+    held = "\n".join(dict.fromkeys(each.text for each in blocks))
     return Found(text=text, title=title, parser="trafilatura", notes=notes, held=held)
 
 
@@ -119,26 +72,6 @@ def hide(tree: Any) -> int:
             hidden += bool("".join(each.itertext()).strip())
             _drop(each)
     return hidden
-
-
-def visible(tree: Any, *, without: frozenset[str] = frozenset()) -> str:
-    """Return all text that is shown, a line for each block."""
-    said: list[str] = []
-
-    def take(element: Any) -> None:
-        block = local(element) not in _INLINE
-        said.append("\n" if block else "")
-        said.append(element.text or "")
-        for each in element:
-            name = local(each)
-            if name and name not in _SILENT and name not in without:
-                take(each)
-            said.append(each.tail or "")
-        said.append("\n" if block else "")
-
-    take(tree)
-    lines = (" ".join(line.split()) for line in "".join(said).splitlines())
-    return "\n".join(line for line in lines if line)
 
 
 def _tree(data: bytes | str) -> Any:
@@ -172,11 +105,11 @@ def _drop(element: Any) -> None:
 
 
 def _unescaped(text: str) -> str:
-    """Return Markdown without the backslashes before ``<``, but in code, where they are its own."""
+    """Return Markdown without escapes of ``<``, but in code, where backslashes are its own."""
     lines, fenced = text.split("\n"), False
     for at, line in enumerate(lines):
         if line.lstrip().startswith("```"):
             fenced = not fenced
         elif not fenced and "`" not in line:
-            lines[at] = line.replace("\\<", "<")
+            lines[at] = _ESCAPED.sub(r"\1", line)
     return "\n".join(lines)
