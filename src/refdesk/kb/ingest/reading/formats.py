@@ -44,8 +44,7 @@ def sections(code: str) -> list[list[Token]]:
 
 def section(number: Decimal, code: str) -> tuple[list[Token], Decimal]:
     """Return the section of a code that a number is shown by, and the number to show there."""
-    found = sections(code)[:3]
-    conditions = [_condition(tokens) for tokens in found]
+    found, conditions = _conditional(code)
     if any(conditions):
         for tokens, condition in zip(found, conditions, strict=True):
             if condition is None or _COMPARE[condition[0]](number, condition[1]):
@@ -56,6 +55,12 @@ def section(number: Decimal, code: str) -> tuple[list[Token], Decimal]:
     if number == 0 and len(found) > 2:
         return found[2], number
     return found[0], number
+
+
+@lru_cache(maxsize=1000)
+def _conditional(code: str) -> tuple[list[list[Token]], list[tuple[str, Decimal] | None]]:
+    found = sections(code)[:3]
+    return found, [_condition(tokens) for tokens in found]
 
 
 def _condition(tokens: list[Token]) -> tuple[str, Decimal] | None:

@@ -24,6 +24,8 @@ _LONGEST = 24
 """Cells are shorter than this, as a rule; columns of prose are not."""
 _LEAST = 3
 """Rows and columns of a table."""
+_MOST = 2000
+"""A page of more lines is a drawing; looking for tables there would take for ever."""
 
 
 @dataclass(kw_only=True)
@@ -74,7 +76,7 @@ def blocks_of(page: Any, text: str) -> list[Block]:
     found: list[Block] = []
     at = 0
     while at < len(lines):
-        end, columns = _reach(lines, at)
+        end, columns = _reach(lines, at) if len(lines) <= _MOST else (at, [])
         rows = [_row(line, columns) for line in lines[at:end]]
         if end - at >= _LEAST and len(columns) >= _LEAST and _is_table(lines[at:end]):
             found.append(Block(lines=lines[at:end], rows=rows))

@@ -28,6 +28,8 @@ def shown(value: str, code: str, *, since_1904: bool = False) -> str:
     Returns:
         The value itself where it is no number, or the code cannot be followed.
     """
+    if code == "General" and value.isdigit() and len(value) <= 15:
+        return value.lstrip("0") or "0"
     try:
         number = Decimal(value)
     except InvalidOperation:

@@ -20,6 +20,7 @@ from refdesk.kb.ingest.reading.numbers import labelled, shown
 from refdesk.kb.ingest.reading.package import Package, attribute, begun, child, events, local
 from refdesk.kb.ingest.reading.sheet import Sheet
 
+_DIGITS = "0123456789"
 _PLACE = re.compile(r"\$?([A-Z]{1,3})\$?(\d+)")
 
 
@@ -84,14 +85,12 @@ class _Book:
                 if _is_true(row.get("hidden")):
                     continue
                 for cell in row:
-                    place = _PLACE.match(cell.get("r", ""))
-                    if place and _is_hidden(_column(place[1]), hidden):
+                    if (kind := cell.get("t")) not in ("s", "str", "inlineStr"):
+                        continue  # numbers have other digits where they are shown
+                    if hidden and _is_hidden(_column(cell.get("r", "").rstrip(_DIGITS)), hidden):
                         continue
-                    kind, value = cell.get("t"), cell.findtext("{*}v") or ""
-                    if kind == "s" and value.isdigit() and int(value) < len(self._strings):
-                        said.append(self._strings[int(value)])
-                    elif kind in ("inlineStr", "str"):
-                        said.append(value or _rich(cell))
+                    value = next((each.text for each in cell if each.tag.endswith("}v")), None)
+                    said.append(self._string(value) if kind == "s" else value or _rich(cell))
         return "\n".join(said)
 
     def _parts(self, part: str | None, *names: str) -> Iterator[Any]:
@@ -117,33 +116,38 @@ class _Book:
             if _is_true(each.get("hidden")):
                 sheet.hidden_rows += bool(cells)
                 continue
-            missed |= {column for column in cells if _is_hidden(column, hidden)}
-            kept = {column: text for column, text in cells.items() if column not in missed}
-            if kept:
-                sheet.cells[at] = kept
+            for column in [each for each in cells if hidden and _is_hidden(each, hidden)]:
+                missed.add(column)
+                del cells[column]
+            if cells:
+                sheet.cells[at] = cells
         sheet.hidden_columns = len(missed)
 
     def _row(self, row: Any, at: int, sheet: Sheet) -> dict[int, str]:
         cells: dict[int, str] = {}
         column = -1
         for each in row:
-            place = _PLACE.match(each.get("r", ""))
-            column = _column(place[1]) if place else column + 1
+            place = each.get("r", "")
+            column = _column(place.rstrip(_DIGITS)) if place else column + 1
             value, is_formula, rich = None, False, ""
             for part in each:
-                name = local(part)
-                if name == "v":
+                tag = part.tag
+                if tag.endswith("}v"):
                     value = part.text
-                elif name == "f":
+                elif tag.endswith("}f"):
                     is_formula = True
-                elif name == "is":
+                elif tag.endswith("}is"):
                     rich = _rich(part)
             text = rich or self._value(each.get("t"), value, int(each.get("s") or 0))
-            if text.strip():
+            if text and not text.isspace():
                 cells[column] = text
             elif is_formula and value is None and each.get("t") != "str":
-                sheet.uncached.append(place[0] if place else f"row {at + 1}")
+                sheet.uncached.append(place or f"row {at + 1}")
         return cells
+
+    def _string(self, place: str | None) -> str:
+        at = int(place) if place and place.isdigit() else len(self._strings)
+        return self._strings[at] if at < len(self._strings) else ""
 
     def _value(self, kind: str | None, value: str | None, style: int) -> str:
         if value is None:
@@ -151,8 +155,7 @@ class _Book:
         code = self._formats[style] if style < len(self._formats) else "General"
         match kind:
             case "s":
-                at = int(value)
-                text = self._strings[at] if at < len(self._strings) else ""
+                text = self._string(value)
                 return text if "@" not in code else labelled(text, code)
             case "str":
                 return value

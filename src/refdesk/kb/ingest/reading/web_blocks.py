@@ -27,6 +27,8 @@ _INLINE = frozenset(
 _WORD = re.compile(r"[^\W_]+")
 _MOST = 0.8
 """An element with this part of what was kept is what the main text is in."""
+_WORK = 5_000_000_000
+"""So many characters are looked through at most: a page of megabytes is a list, and no article."""
 _SHORT = 20
 """Fewer letters than this may stand anywhere by chance."""
 _NEAR = 2000
@@ -87,6 +89,8 @@ def completed(text: str, blocks: list[Block]) -> str:
     words = f" {_words(text)} "
     places = [at for at, char in enumerate(text) if char.isalnum()]
     stream = "".join(text[at] for at in places)
+    if len(blocks) * len(stream) > _WORK:
+        return text
     at, kept = 0, 0
     weights: dict[Any, int] = defaultdict(int)
     lacking: list[tuple[int, Block]] = []
