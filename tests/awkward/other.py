@@ -13,12 +13,20 @@ _ODF_SPACES = (
     + ' xmlns:draw="urn:oasis:names:tc:opendocument:xmlns:drawing:1.0" xmlns:dc="http://purl.org/dc/elements/1.1/"'
 )
 
+_MANIFEST = (
+    '<manifest:manifest xmlns:manifest="urn:oasis:names:tc:opendocument:xmlns:manifest:1.0">'
+    '<manifest:file-entry manifest:full-path="/" manifest:media-type="{}"/>'
+    '<manifest:file-entry manifest:full-path="content.xml" manifest:media-type="text/xml"/>'
+    "</manifest:manifest>"
+)
+
 
 def odf(kind: str, body: str, *, styles: str = "", automatic: str = "") -> bytes:
     """Return an OpenDocument file; ``kind`` is text, spreadsheet or presentation."""
     return zipped(
         {
             "mimetype": f"application/vnd.oasis.opendocument.{kind}",
+            "META-INF/manifest.xml": _MANIFEST.format(f"application/vnd.oasis.opendocument.{kind}"),
             "content.xml": f'<?xml version="1.0" encoding="UTF-8"?><office:document-content {_ODF_SPACES}>'
             f"<office:automatic-styles>{automatic}</office:automatic-styles>"
             f"<office:body><office:{kind}>{body}</office:{kind}></office:body></office:document-content>",

@@ -10,11 +10,11 @@ Line = tuple[float, float, float, str]
 """From the left, from below, size, text."""
 
 
-def pdf(*pages: Sequence[Line], title: str = "") -> bytes:
-    """Return a PDF of pages of lines."""
+def pdf(*pages: Sequence[Line], title: str = "", fields: Sequence[str] = ()) -> bytes:
+    """Return a PDF of pages of lines; ``fields`` are those of a form."""
     count = len(pages)
     objects = [
-        "<</Type/Catalog/Pages 2 0 R>>",
+        f"<</Type/Catalog/Pages 2 0 R/AcroForm<</Fields[{' '.join(fields)}]>>>>",
         f"<</Type/Pages/Kids[{' '.join(f'{5 + 2 * at} 0 R' for at in range(count))}]/Count {count}>>",
         "<</Type/Font/Subtype/Type1/BaseFont/Helvetica/Encoding/WinAnsiEncoding>>",
         f"<</Title({title})>>",

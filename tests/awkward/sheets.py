@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 
 from awkward.sample import OFFICE, XML, Sample, relations, types, zipped
 
@@ -158,6 +159,19 @@ def _shared(at: int) -> str:
 
 
 SHEETS = (
+    # Made with xlwt 1.3.0: nothing that is kept today writes this format.
+    Sample(
+        name="old.xls",
+        data=Path(__file__).with_name("old.xls").read_bytes(),
+        seen=(
+            "| Harbour & House <1> | 65% | $56,701.03 | 2026-03-14 | 09:30 |",
+            "| Group | 1 | TRUE |",
+            "| Group | 2 |",
+            "last",
+        ),
+        unseen=("Salaries", "hidden column", "hidden row"),
+        told=("'Back'", "hidden row", "hidden column"),
+    ),
     Sample(
         name="formats.xlsx",
         data=xlsx(

@@ -78,6 +78,10 @@ def _read(data: bytes, mime: str) -> Found:
         return read_pdf(data)
     if data.startswith(b"PK"):
         return _read_zip(data, mime)
+    if mime == "application/vnd.ms-excel":
+        from refdesk.kb.ingest.reading.old_sheets import read_old_sheets
+
+        return read_old_sheets(data)
     from refdesk.kb.ingest.reading import other
 
     return other.read_rtf(data) if mime == "application/rtf" else other.read_other(data, mime)

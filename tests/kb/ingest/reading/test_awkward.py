@@ -46,6 +46,6 @@ def test_samples_are_the_same_everywhere() -> None:
     """The samples are bytes that do not change from run to run, of the names that they have."""
     assert len({sample.name for sample in ALL}) == len(ALL)
     assert {sample.name.rpartition(".")[2] for sample in ALL} == {
-        "docx", "xlsx", "pptx", "pdf", "odt", "ods", "odp", "epub", "rtf", "html", "eml", "csv",
-        "txt", "md",
+        "docx", "xlsx", "xls", "pptx", "pdf", "odt", "ods", "odp", "epub", "rtf", "html", "eml",
+        "csv", "txt", "md",
     }  # fmt: skip

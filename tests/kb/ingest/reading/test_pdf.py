@@ -8,6 +8,7 @@ import pytest
 
 from awkward.pdfs import PROSE, column, pdf, table
 from refdesk.kb.ingest.parse_child import read
+from refdesk.kb.ingest.reading.pdf import chosen, plain_pages
 
 _SMALL = [f"Point {i}: the valve of unit {i * 7} was left as it stood." for i in range(1, 9)]
 
@@ -80,3 +81,32 @@ def test_running_lines() -> None:
         assert "Harbour office" in part
         assert f"Page {at + 1}" in part
     assert found["lost"] == 0
+
+
+_PAGE = [(72, 800, 16, "Building register"), *column(72, 760, PROSE), *column(72, 600, _SMALL)]
+_WRITTEN = "\n\n".join(["# Building register", " ".join(PROSE), " ".join(_SMALL)])
+
+
+@pytest.mark.parametrize("gone", ["# Building register\n\n", PROSE[1], _SMALL[7], _SMALL[3][:20]])
+def test_fewer_letters_than_the_page(gone: str) -> None:
+    """Markdown that lacks letters of its page gives way to the lines of the page."""
+    (page,) = plain_pages(pdf(_PAGE)) or ()
+    assert chosen(_WRITTEN, page) == _WRITTEN
+    text = " ".join(chosen(_WRITTEN.replace(gone, ""), page).split())
+    assert all(line in text for line in ["Building register", *PROSE, *_SMALL])
+
+
+def test_headings_of_pages_that_were_chosen() -> None:
+    """Where the lines of a page are taken, the headings that were found stay headings."""
+    (page,) = plain_pages(pdf(_PAGE)) or ()
+    lines = chosen(_WRITTEN.replace(_SMALL[2], ""), page).split("\n")
+    assert "# Building register" in lines
+    assert _SMALL[2] in lines
+
+
+def test_form() -> None:
+    """What was filled into a form is read."""
+    fields = ["<</FT/Tx/T(Name)/V(Ann Kestrel)/Type/Annot/Subtype/Widget/Rect[0 0 9 9]>>"]
+    found = read(pdf([(72, 800, 12, "Application for a berth")], fields=fields), "a.pdf")
+    assert "Application for a berth" in found["text"]
+    assert "Name: Ann Kestrel" in found["text"]

@@ -20,15 +20,17 @@ _MAY_LACK = 0.005
 
 
 @dataclass(kw_only=True)
-class _Page:
+class Page:
+    """A page as PDFium has it."""
+
     text: str
-    """As PDFium has it."""
+    """All of it, in the order of the file."""
     blocks: list[Block]
 
 
 def read_pdf(data: bytes) -> Found:
     """Return the text of a PDF."""
-    plain = _plain(data)
+    plain = plain_pages(data)
     try:
         result = extracted(data, "application/pdf")
     except Refusal:
@@ -39,7 +41,7 @@ def read_pdf(data: bytes) -> Found:
     parts: list[str] = []
     notes = []
     if plain and len(plain) == len(written):
-        parts = [_chosen(one, page) for one, page in zip(written, plain, strict=True)]
+        parts = [chosen(one, page) for one, page in zip(written, plain, strict=True)]
     elif plain and len(plain) > len(written):
         parts = [_laid(page, "") for page in plain]
     else:
@@ -64,7 +66,7 @@ def read_pdf(data: bytes) -> Found:
     )
 
 
-def _plain(data: bytes) -> list[_Page] | None:
+def plain_pages(data: bytes) -> list[Page] | None:
     """Return the pages as PDFium has them; None where it cannot open the file."""
     import pypdfium2
 
@@ -72,23 +74,30 @@ def _plain(data: bytes) -> list[_Page] | None:
         document = pypdfium2.PdfDocument(data)
     except pypdfium2.PdfiumError:
         return None
-    pages: list[_Page] = []
+    pages: list[Page] = []
     for at in range(len(document)):
         try:
             page = document[at]
             text_page = page.get_textpage()
         except pypdfium2.PdfiumError:
-            pages.append(_Page(text="", blocks=[]))
+            pages.append(Page(text="", blocks=[]))
             continue
         raw = text_page.get_text_range()
-        pages.append(_Page(text=clean(raw), blocks=blocks_of(text_page, raw)))
+        pages.append(Page(text=clean(raw), blocks=blocks_of(text_page, raw)))
         text_page.close()
         page.close()
     document.close()
     return pages
 
 
-def _chosen(written: str, page: _Page) -> str:
+def chosen(written: str, page: Page) -> str:
+    """
+    Return a page as Markdown.
+
+    Args:
+        written: What xberg made of it.
+        page: What stands on it, by place.
+    """
     held, lost, _ = compare(page.text, written)
     if lost > max(2, _MAY_LACK * held):
         return _laid(page, written)
@@ -101,7 +110,7 @@ def _columns(markdown: str) -> int:
     return sum(line.count(" ---") for line in markdown.splitlines() if line.startswith("| ---"))
 
 
-def _laid(page: _Page, written: str) -> str:
+def _laid(page: Page, written: str) -> str:
     """Return a page by the places of its words, with the headings that the other reader found."""
     headings = {
         "".join(filter(str.isalnum, line)): line
