@@ -145,6 +145,12 @@ def changed(data: bytes, part: str, change: Callable[[bytes], bytes]) -> bytes:
     return zipped(parts | {part: change(parts[part])})
 
 
+def added(data: bytes, parts: Mapping[str, str]) -> bytes:
+    """Return a ZIP archive with further parts."""
+    with zipfile.ZipFile(io.BytesIO(data)) as archive:
+        return zipped({name: archive.read(name) for name in archive.namelist()} | dict(parts))
+
+
 def renamed(data: bytes, part: str, name: str) -> bytes:
     """Return a ZIP archive with one part under another name, and its relations with it."""
     with zipfile.ZipFile(io.BytesIO(data)) as archive:

@@ -75,3 +75,27 @@ def test_refused(data: bytes, why: str) -> None:
     """What is not read is refused with the reason and what to do."""
     with pytest.raises(Refusal, match=why):
         kind_of(data, "x.docx")
+
+
+def test_encrypted_opendocument() -> None:
+    """An OpenDocument file with a password is told to have one, and not to be damaged."""
+    manifest = (
+        '<m:manifest xmlns:m="m"><m:file-entry><m:encryption-data/></m:file-entry></m:manifest>'
+    )
+    data = papers.changed(
+        papers.added(papers.odt("a", "b"), {"META-INF/manifest.xml": manifest}),
+        "content.xml",
+        lambda _: b"\x00\x17\x99",
+    )
+    with pytest.raises(Refusal, match="it is encrypted"):
+        kind_of(data, "a.odt")
+
+
+def test_binary_workbook() -> None:
+    """A workbook in the binary form is told to be one."""
+    relation = (
+        '<Relationships xmlns="r"><Relationship Id="r1" Type="x/officeDocument"'
+        ' Target="xl/workbook.bin"/></Relationships>'
+    )
+    with pytest.raises(Refusal, match=r"binary workbook \(XLSB\): save it as XLSX"):
+        kind_of(papers.zipped({"_rels/.rels": relation, "xl/workbook.bin": b"x"}), "a.xlsb")

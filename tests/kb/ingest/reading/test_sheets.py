@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import papers
-from awkward.sample import OFFICE
+from awkward.sample import OFFICE, relations
 from awkward.sheets import number, rows, text, xlsx
 from refdesk.kb.ingest.parse_child import read
 
@@ -140,3 +140,22 @@ def test_damaged_numbers() -> None:
     cells = '<c r="A1" t="s"><v>99</v></c><c r="B1" s="99"><v>5</v></c>'
     sheet = f'<sheetData><row r="1">{cells}</row></sheetData>'
     assert lines_of(sheet)[2] == "| 5 |"
+
+
+def test_printed_pages_and_files() -> None:
+    """Headers of printed pages, and files put into a sheet, are told; fields alone are not."""
+    head = "<headerFooter><oddHeader>&amp;L{}&amp;C&amp;P</oddHeader></headerFooter>"
+    told = read(
+        xlsx(
+            {
+                "One": rows((text("a"),), after=head.format('&amp;"Arial"&amp;12Harbour office')),
+                "Two": rows((text("b"),), after=head.format("")),
+            },
+            sheet_relations=relations({"r1": ("package", "../embeddings/x.docx")}),
+        ),
+        "a.xlsx",
+    )["notes"]
+    assert told == [
+        "header and footer of the printed pages of the sheet 'One'",
+        "1 embedded file: add what they say by itself (One)",
+    ]

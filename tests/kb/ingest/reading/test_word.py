@@ -170,3 +170,12 @@ def test_lists_that_begin_anew() -> None:
     assert said.split("\n\n") == [
         "1. a", "  1.1 b", "  1.2 c", "2. d", "  2.1 e", "1. f", "2. g", "3. h", "- i", "j\n",
     ]  # fmt: skip
+
+
+def test_letters_across_the_page() -> None:
+    """A watermark in the header is read."""
+    mark = '<w:r><w:pict><v:shape><v:textpath string="DRAFT of May"/></v:shape></w:pict></w:r>'
+    body = f'{p(t("body"))}<w:sectPr><w:headerReference w:type="default" r:id="rId1"/></w:sectPr>'
+    assert text_of(body, {"header1.xml": ("header", part("hdr", p(mark)))}).split("\n\n") == [
+        "DRAFT of May", "body\n",
+    ]  # fmt: skip

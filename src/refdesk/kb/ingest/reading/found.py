@@ -41,6 +41,11 @@ def clean(text: str) -> str:
     return text.replace("\r\n", "\n").replace("\r", "\n").replace("\0", "\ufffd")
 
 
+def embedded(number: int) -> list[str]:
+    """Return what is told of files that are put into a document."""
+    return [f"{counted(number, 'embedded file')}: add what they say by itself"] if number else []
+
+
 def counted(number: int, one: str, many: str = "") -> str:
     """Return a number with its noun: ``1 comment``, ``2 comments``."""
     return f"{number} {one if number == 1 else many or one + 's'}"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from typing import Any
+from urllib.parse import unquote
 
 from refdesk.kb.ingest.reading.found import Found, Refusal, clean
 from refdesk.kb.ingest.reading.package import Package, attribute, local
@@ -104,7 +105,7 @@ def _chapters(package: Package) -> list[str]:
     items = {each.get("id"): each.get("href", "") for each in root.iter("{*}item")}
     said: list[str] = []
     for each in root.iter("{*}itemref"):
-        path = f"{folder}/{items.get(each.get('idref'), '')}".lstrip("/")
+        path = f"{folder}/{unquote(items.get(each.get('idref'), ''))}".lstrip("/")
         chapter = package.xml(path)
         body = () if chapter is None else [one for one in chapter if local(one) == "body"]
         for one in body:

@@ -39,6 +39,7 @@ _BROKEN = (
     zipfile.BadZipFile, zlib.error, EOFError, ValueError, NotImplementedError, RuntimeError,
 )  # fmt: skip
 """What reading a part of an archive may raise."""
+_MANIFEST = "META-INF/manifest.xml"
 _TEXTUAL = (".xml", ".rels", ".xhtml", ".html", ".htm", ".opf")
 
 
@@ -65,7 +66,8 @@ def kind_of_zip(data: bytes) -> str:
     if "mimetype" in names:
         mime = archive.read("mimetype")[:100].decode("ascii", "replace").strip()
         if mime == "application/epub+zip" or mime.startswith("application/vnd.oasis."):
-            if any(one.flag_bits & 1 for one in members):
+            manifest = archive.read(_MANIFEST) if _MANIFEST in names else b""
+            if any(one.flag_bits & 1 for one in members) or b"encryption-data" in manifest:
                 raise Refusal("it is encrypted: save it without a password and add it again")
             return mime
     raise Refusal("it is an archive and no document: unpack it and add what is in it")
@@ -161,6 +163,11 @@ class Package:
             kind = each.get("Type", "").rpartition("/")[2]
             found[each.get("Id", "")] = (kind, posixpath.normpath(path))
         return found
+
+    def embedded(self, part: str) -> int:
+        """Return how many files are put into a part, such as a table of another program."""
+        kinds = (kind for kind, _ in self.relations(part).values())
+        return sum(kind in ("oleObject", "package") for kind in kinds)
 
     @cached_property
     def main(self) -> str:

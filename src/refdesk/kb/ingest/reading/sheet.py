@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from refdesk.kb.ingest.reading.found import counted
+from refdesk.kb.ingest.reading.found import counted, embedded
 from refdesk.kb.ingest.reading.tables import table, titles_of
 
 _MOST_MERGED = 100_000
@@ -27,6 +27,10 @@ class Sheet:
     boxes: list[str] = field(default_factory=list)
     """Text of drawings."""
     comments: int = 0
+    embedded: int = 0
+    """Files put into it."""
+    printed: bool = False
+    """Whether its printed pages have a header or a footer."""
 
     def markdown(self) -> str:
         """Return heading, table and what is drawn over it; empty without any text."""
@@ -49,6 +53,9 @@ class Sheet:
             yield f"{columns} {where}: show them to have them read"
         if self.comments:
             yield f"{counted(self.comments, 'comment')} {where}"
+        if self.printed:
+            yield f"header and footer of the printed pages {where}"
+        yield from (f"{each} ({self.name})" for each in embedded(self.embedded))
         if self.uncached:
             more = ", …" if len(self.uncached) > 5 else ""
             yield (

@@ -21,6 +21,8 @@ from refdesk.kb.ingest.reading.package import Package, attribute, begun, child, 
 from refdesk.kb.ingest.reading.sheet import Sheet
 
 _DIGITS = "0123456789"
+_PRINTED = re.compile(r'&(?:"[^"]*"|K[0-9A-F]{6}|\d+|.)')
+"""Fields and fonts in the header of a page."""
 _PLACE = re.compile(r"\$?([A-Z]{1,3})\$?(\d+)")
 
 
@@ -71,6 +73,8 @@ class _Book:
             for kind, target in self.package.relations(part).values():
                 if kind == "drawing" and (root := self.package.xml(target)) is not None:
                     sheet.boxes += [*paragraphs(root), *pictured(self.package, target)]
+                elif kind in ("oleObject", "package"):
+                    sheet.embedded += 1
                 elif kind in ("comments", "threadedComment") and not sheet.comments:
                     names = ("comment", "threadedComment")
                     sheet.comments = sum(1 for _ in self._parts(target, *names))
@@ -102,7 +106,10 @@ class _Book:
         hidden = _hidden_columns(self.package, part)
         missed: set[int] = set()
         at = -1
-        for each in self._parts(part, "row", "mergeCell"):
+        for each in self._parts(part, "row", "mergeCell", "headerFooter"):
+            if local(each) == "headerFooter":
+                sheet.printed = bool(_PRINTED.sub("", "".join(each.itertext())).strip())
+                continue
             if local(each) == "mergeCell":
                 ends = [_PLACE.fullmatch(end) for end in each.get("ref", "").split(":")]
                 if len(ends) == 2 and ends[0] and ends[1]:

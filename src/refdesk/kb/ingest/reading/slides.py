@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from refdesk.kb.ingest.reading.drawing import paragraph, paragraphs, pictured
-from refdesk.kb.ingest.reading.found import Found, clean, counted
+from refdesk.kb.ingest.reading.found import Found, clean, counted, embedded
 from refdesk.kb.ingest.reading.package import Package, attribute, child, local
 from refdesk.kb.ingest.reading.tables import spread, table
 
@@ -27,7 +27,8 @@ def read_slides(data: bytes) -> Found:
     starts: list[int] = []
     blank: list[int] = []
     held: list[str] = []
-    text, comments = "", 0
+    everywhere: set[str] = set()
+    text, comments, files = "", 0, 0
     for number, part in enumerate(_slides(package), 1):
         root = package.xml(part)
         starts.append(len(text))
@@ -36,7 +37,11 @@ def read_slides(data: bytes) -> Found:
         if root is None or attribute(root, "show") in ("0", "false"):
             hidden.append(number)
             continue
+        drawn = _drawn(package, part, root)
         blocks = [*_shapes(root), *pictured(package, part)]
+        blocks += [each for each in drawn if each not in everywhere]
+        everywhere.update(drawn)
+        files += package.embedded(part)
         notes = next((target for kind, target in kinds if kind == "notesSlide"), "")
         spoken = package.xml(notes)
         blocks += [f"Note: {each}" for each in (() if spoken is None else _shapes(spoken))]
@@ -58,6 +63,7 @@ def read_slides(data: bytes) -> Found:
         )
     if comments:
         told.append(f"comments on {counted(comments, 'slide')}")
+    told += embedded(files)
     return Found(
         text=text,
         title=package.title,
@@ -76,6 +82,21 @@ def _slides(package: Package) -> Iterator[str]:
         kind, part = relations.get(_relation(each), ("", ""))
         if kind == "slide":
             yield posixpath.normpath(part)
+
+
+def _drawn(package: Package, part: str, root: Any) -> list[str]:
+    """Return what the layout and the master of a slide say on it, which is the same on others."""
+    said: list[str] = []
+    for kind in ("slideLayout", "slideMaster"):
+        if attribute(root, "showMasterSp") in ("0", "false"):
+            break
+        part = next((path for each, path in package.relations(part).values() if each == kind), "")
+        root = package.xml(part)
+        if root is None:
+            break
+        shapes = (each for each in root.iter("{*}sp") if next(each.iter("{*}ph"), None) is None)
+        said += [text for each in shapes for text in paragraphs(each)]
+    return said
 
 
 def _relation(element: Any) -> str:

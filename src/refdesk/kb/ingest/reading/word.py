@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from itertools import chain
 from typing import Any
 
-from refdesk.kb.ingest.reading.found import Found, clean, counted
+from refdesk.kb.ingest.reading.found import Found, clean, counted, embedded
 from refdesk.kb.ingest.reading.numbering import Numbering
 from refdesk.kb.ingest.reading.package import Package, attribute, child, local
 from refdesk.kb.ingest.reading.styles import Styles
@@ -44,6 +44,7 @@ def read_word(data: bytes) -> Found:
     blocks = list(_blocks(package, text))
     comments = sum(1 for _ in _all(package, "comments", "comment"))
     notes = [counted(comments, "comment")] if comments else []
+    notes += embedded(package.embedded(package.main))
     return Found(
         text=clean("\n\n".join(blocks)) + "\n",
         title=package.title,

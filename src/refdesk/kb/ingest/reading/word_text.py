@@ -155,6 +155,8 @@ class WordText:
         for box in boxes:
             waiting = self._flushed()
             self._after = [*waiting, *self._blocks(box)]
+        # Letters across the page, such as DRAFT, are no text for Word.
+        self._after += filter(None, (each.get("string") for each in element.iter("{*}textpath")))
         ids = {value for each in element.iter() for value in each.attrib.values()}
         self._after += pictured(self._package, self._where, iter(ids)) if not boxes else []
 
