@@ -1,5 +1,5 @@
 """
-Small documents that readers trip over, made from nothing, each with what a reader of it sees.
+Small documents that readers trip over, made from nothing, each with what it shows.
 
 `ALL` is every one of them; the bytes are the same at every run.
 """

@@ -129,6 +129,7 @@ OTHERS = (
     Sample(
         name="book.epub",
         data=epub(
+            "<nav><ol><li><a href='c1.xhtml'>Zeroth chapter</a></li></ol></nav>",
             "<h1>AT&amp;T &lt;2026&gt;</h1><p>R&amp;D found 5 &gt; 3.</p><figure><img src='x.png' alt='A gate'/>"
             "<figcaption>The gate of the Kestrel works</figcaption></figure><p hidden='hidden'>never shown</p>",
             "<h2>Table</h2><table><tr><th>Pier</th><th>Ship</th></tr><tr><td>North</td><td></td></tr></table>"

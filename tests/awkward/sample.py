@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 
 @dataclass(frozen=True, kw_only=True)
 class Sample:
-    """A document, with what somebody who opens it sees."""
+    """A document, with what it shows."""
 
     name: str
     data: bytes = field(repr=False)

@@ -2,7 +2,7 @@
 Codes of a question (part numbers, error codes, years, abbreviations) that few passages have.
 
 In a collection of a dozen passages every word is rare, so BM25 hardly tells a code from the words
-round it.  Who asks for a code wants the passage that has it.
+round it; a question with a code asks for the passage that has it.
 """
 
 from __future__ import annotations

@@ -274,7 +274,7 @@ class KnowledgeHandler:
         wanted = _LIMIT if request.limit is None else request.limit
         notices = (*errors, *(each for part in parts for each in part.notices))
         if left_out:
-            # Of what is not found, a default that nobody thinks of is the least likely cause.
+            # A default of the file is easily forgotten as the cause.
             whose = " (search.kb.threshold)" if "threshold" in request.defaults else ""
             notices += (f"the threshold {request.threshold:g}{whose} left out {left_out} passages",)
         if wanted > POOL:

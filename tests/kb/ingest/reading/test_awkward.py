@@ -18,7 +18,7 @@ def flat(text: str) -> str:
 
 @pytest.mark.parametrize("sample", ALL, ids=lambda sample: sample.name)
 def test_text_is_kept(sample: Sample) -> None:
-    """What somebody who opens the document sees is in the text, and what is hidden is not."""
+    """What the document shows is in the text, and what it hides is not."""
     text = flat(read(sample.data, sample.name)["text"])
     assert [each for each in sample.seen if flat(each) not in text] == []
     assert [each for each in sample.unseen if each in text] == []

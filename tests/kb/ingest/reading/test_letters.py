@@ -41,7 +41,7 @@ def test_more_does_not_hide_what_is_lost() -> None:
 
 
 def test_many_words_at_once() -> None:
-    """A text of which nothing fits is counted by its letters, and not word by word for ever."""
+    """A text of which nothing fits is counted by its letters, not word by word."""
     held = " ".join(f"w{at}x" for at in range(30_000))
     _, lost, _ = compare(held, "")
     assert lost == sum(map(len, held.split()))

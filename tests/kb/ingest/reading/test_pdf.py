@@ -104,6 +104,18 @@ def test_headings_of_pages_that_were_chosen() -> None:
     assert _SMALL[2] in lines
 
 
+def test_hyphens_at_line_ends() -> None:
+    """A word parted at the end of a line is whole in the Markdown, and has a hyphen in the lines."""
+    data = pdf(
+        column(72, 700, ["The inter-", "national trade of the well-", "known port"], size=11)
+    )
+    found = read(data, "a.pdf")
+    assert " ".join(found["text"].split()) == "The international trade of the well-known port"
+    assert found["lost"] == 0
+    (page,) = plain_pages(data) or ()
+    assert chosen("", page) == "The inter-national\ntrade of the well-known\nport"
+
+
 def test_form() -> None:
     """What was filled into a form is read."""
     fields = ["<</FT/Tx/T(Name)/V(Ann Kestrel)/Type/Annot/Subtype/Widget/Rect[0 0 9 9]>>"]

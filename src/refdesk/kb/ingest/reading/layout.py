@@ -1,9 +1,9 @@
 """
 Pages of a PDF by the places of their words: lines, and tables with their empty cells.
 
-A table is at least three rows of at least three columns, with the same gaps between the columns in
-each row.  This is the second reader of PDF files: it knows no headings and no order of columns of
-prose, and loses nothing that has letters.
+A table has at least three rows and three columns, and the same gaps between its columns in each row.
+This is the second reader of PDF files: it knows neither headings nor columns of prose, and loses no
+letters.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _LONGEST = 24
 _LEAST = 3
 """Rows and columns of a table."""
 _MOST = 2000
-"""A page of more lines is a drawing; looking for tables there would take for ever."""
+"""Lines of a page; more make a drawing, and the time for tables grows with their square."""
 
 
 @dataclass(kw_only=True)

@@ -110,5 +110,5 @@ def _chapters(package: Package) -> list[str]:
         body = () if chapter is None else [one for one in chapter if local(one) == "body"]
         for one in body:
             hide(one)
-            said.append(visible(one))
+            said.append(visible(one, without=frozenset({"nav"})))  # the list of its own chapters
     return said

@@ -1,8 +1,9 @@
 """
-PDF files: of each page the Markdown of xberg, or its lines and tables by their places.
+PDF files, page by page: the Markdown of xberg, or the lines and tables that the places of the words
+give.
 
-The second is taken where the first lacks letters that the page has, or columns of a table: without
-them nobody could tell what a value in it is of.
+The second is taken where the Markdown has fewer letters than the page, or fewer columns in its
+tables: an empty cell that is dropped moves each value behind it to another column.
 """
 
 from __future__ import annotations
@@ -60,7 +61,7 @@ def read_pdf(data: bytes) -> Found:
         title=str((result and result.metadata.title) or ""),
         pages=starts,
         blank=[number for number, part in enumerate(parts, 1) if not part.strip()],
-        parser="xberg",
+        parser="xberg" if result is not None else "pdfium",
         notes=notes,
         held=None if plain is None else "\n".join(page.text for page in plain),
     )
@@ -82,7 +83,8 @@ def plain_pages(data: bytes) -> list[Page] | None:
         except pypdfium2.PdfiumError:
             pages.append(Page(text="", blocks=[]))
             continue
-        raw = text_page.get_text_range()
+        # PDFium's sign for a hyphen at the end of a line.
+        raw = text_page.get_text_range().replace("\ufffe", "-")
         pages.append(Page(text=clean(raw), blocks=blocks_of(text_page, raw)))
         text_page.close()
         page.close()
