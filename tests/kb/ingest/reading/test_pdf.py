@@ -105,7 +105,7 @@ def test_headings_of_pages_that_were_chosen() -> None:
 
 
 def test_hyphens_at_line_ends() -> None:
-    """A word parted at the end of a line is whole in the Markdown, and has a hyphen in the lines."""
+    """A word parted at the end of a line is whole in the Markdown, and hyphened in the lines."""
     data = pdf(
         column(72, 700, ["The inter-", "national trade of the well-", "known port"], size=11)
     )

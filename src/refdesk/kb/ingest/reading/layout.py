@@ -1,9 +1,9 @@
 """
 Pages of a PDF by the places of their words: lines, and tables with their empty cells.
 
-A table has at least three rows and three columns, and the same gaps between its columns in each row.
-This is the second reader of PDF files: it knows neither headings nor columns of prose, and loses no
-letters.
+A table has at least three rows and three columns, and the same gaps between its columns in each
+row.  This is the second reader of PDF files: it knows neither headings nor columns of prose, and
+loses no letters.
 """
 
 from __future__ import annotations
