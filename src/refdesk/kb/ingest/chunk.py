@@ -48,7 +48,7 @@ _LEAST_LEAD: Final = 200
 """A passage has half of its length for headings and caption, or so many characters."""
 _TABLE_MARKS: Final = frozenset(" \t:|-")
 _MOST_ABOVE: Final = 20
-"""So many records of a CSV say how many fields a record has, and which are above the header."""
+"""Records of a CSV among which its header is looked for; behind them it is the first one."""
 
 
 class TooManyPassages(ValueError):

@@ -159,3 +159,11 @@ def test_printed_pages_and_files() -> None:
         "header and footer of the printed pages of the sheet 'One'",
         "1 embedded file: add what they say by itself (One)",
     ]
+
+
+def test_long_labels_stand_once() -> None:
+    """A label as long as a paragraph is not repeated: text grows no faster than the workbook."""
+    long = "word " * 60
+    cells = [(text(long), text("0")), *(("", text(str(at))) for at in range(1, 50))]
+    found = lines_of(rows(*cells, after='<mergeCells><mergeCell ref="A1:A50"/></mergeCells>'))
+    assert "\n".join(found).count(long.strip()) == 1

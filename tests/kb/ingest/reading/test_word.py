@@ -179,3 +179,15 @@ def test_letters_across_the_page() -> None:
     assert text_of(body, {"header1.xml": ("header", part("hdr", p(mark)))}).split("\n\n") == [
         "DRAFT of May", "body\n",
     ]  # fmt: skip
+
+
+def test_long_labels_stand_once() -> None:
+    """A label as long as a paragraph is not repeated: text grows no faster than the document."""
+    long = "word " * 60
+    merged = '<w:vMerge w:val="restart"/><w:gridSpan w:val="2"/>'
+    rows = [tc(p(t(long)), about=merged) + tc(p(t("0")))]
+    rows += [
+        tc(p(), about='<w:vMerge/><w:gridSpan w:val="2"/>') + tc(p(t(str(at))))
+        for at in range(1, 50)
+    ]
+    assert text_of(tbl(*rows)).count(long.strip()) == 1

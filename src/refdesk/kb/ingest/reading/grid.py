@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Final
 
 from refdesk.kb.ingest.reading.package import attribute, local
-from refdesk.kb.ingest.reading.tables import table, titles_of
+from refdesk.kb.ingest.reading.tables import MAX_LABEL_CHARS, table, titles_of
 
-_REPEATED = 1000
-"""More cells or rows alike than this fill up a sheet, and say nothing."""
-_MOST_SPANNED = 100_000
+_MOST_REPEATED: Final = 1000
+"""Cells or rows alike of an OpenDocument table; more fill up a sheet, and are one."""
+_MOST_SPANNED: Final = 100_000
+"""Rows that one label of an OpenDocument table is repeated in."""
+_MOST_COLUMNS: Final = 20_000
+"""Hidden columns of an OpenDocument table, one after the other."""
 
 
 class Grid:
@@ -45,7 +48,7 @@ class Grid:
             shown = {at: text for at, text in cells.items() if at not in hidden}
             times = _number(row, "number-rows-repeated")
             if shown:
-                self._rows += [{**above, **shown}] * (times if times <= _REPEATED else 1)
+                self._rows += [{**above, **shown}] * (times if times <= _MOST_REPEATED else 1)
         self.hidden_columns = len(missed)
 
     def markdown(self, *, titled: bool) -> tuple[list[str], str]:
@@ -64,13 +67,14 @@ class Grid:
             if local(each) not in ("table-cell", "covered-table-cell"):
                 continue
             times = _number(each, "number-columns-repeated")
-            wide = min(_number(each, "number-columns-spanned"), _REPEATED)
+            wide = min(_number(each, "number-columns-spanned"), _MOST_REPEATED)
             down = min(_number(each, "number-rows-spanned"), _MOST_SPANNED)
             text = self._say(each)
-            if text and times <= _REPEATED:
+            if text and times <= _MOST_REPEATED:
+                wide = wide if len(text) <= MAX_LABEL_CHARS else 1
                 for column in range(at, at + max(times, wide)):
                     cells[column] = text
-                    if down > 1:
+                    if down > 1 and len(text) <= MAX_LABEL_CHARS:
                         merged[column] = (down - 1, text)
             at += times
         return cells
@@ -94,7 +98,7 @@ def hidden_columns(element: Any, hides: Callable[[Any], bool]) -> set[int]:
     for each in element.iter("{*}table-column"):
         times = _number(each, "number-columns-repeated")
         if hides(each):
-            hidden.update(range(at, at + min(times, 20_000)))
+            hidden.update(range(at, at + min(times, _MOST_COLUMNS)))
         at += times
     return hidden
 

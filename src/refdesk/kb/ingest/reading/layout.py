@@ -13,7 +13,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from statistics import median
-from typing import Any
+from typing import Any, Final
 
 from refdesk.kb.ingest.reading.tables import table
 
@@ -24,8 +24,8 @@ _LONGEST = 24
 """Cells are shorter than this, as a rule; columns of prose are not."""
 _LEAST = 3
 """Rows and columns of a table."""
-_MOST = 2000
-"""Lines of a page; more make a drawing, and the time for tables grows with their square."""
+_MOST_LINES: Final = 2000
+"""Lines of a PDF page on which tables are looked for; a page of more is a drawing."""
 
 
 @dataclass(kw_only=True)
@@ -76,7 +76,7 @@ def blocks_of(page: Any, text: str) -> list[Block]:
     found: list[Block] = []
     at = 0
     while at < len(lines):
-        end, columns = _reach(lines, at) if len(lines) <= _MOST else (at, [])
+        end, columns = _reach(lines, at) if len(lines) <= _MOST_LINES else (at, [])
         rows = [_row(line, columns) for line in lines[at:end]]
         if end - at >= _LEAST and len(columns) >= _LEAST and _is_table(lines[at:end]):
             found.append(Block(lines=lines[at:end], rows=rows))

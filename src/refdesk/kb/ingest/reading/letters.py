@@ -9,14 +9,15 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections import Counter
+from typing import Final
 
 _WORD = re.compile(r"[^\W_]+")
 _SIGN = re.compile(r"[&<>%@#§°+=±×÷/$€£¥₹]")  # of those, Markdown only adds to `#`
 _INVISIBLE = re.compile("[\u00ad\u200b-\u200f\u2060\ufeff]")
 _PIECE = 16
 """Longer runs of letters (Chinese has no spaces) are looked for in pieces of so many."""
-_WORK = 1_000_000_000
-"""So many characters are looked through at most; then letters are counted, wherever they are."""
+_MAX_WORK: Final = 1_000_000_000
+"""Characters looked through for lost words of a document; beyond it letters are counted."""
 _SHOWN = 8
 
 
@@ -46,7 +47,7 @@ def _missing(held: str, text: str, missing: Counter[str]) -> Counter[str]:
     if not missing:
         return missing
     held, text = ("".join(_WORD.findall(each)) for each in (held, text))
-    if len(missing) * (len(held) + len(text)) > _WORK:
+    if len(missing) * (len(held) + len(text)) > _MAX_WORK:
         return Counter(held) - Counter(text)
     found: Counter[str] = Counter()
     for word, count in missing.items():

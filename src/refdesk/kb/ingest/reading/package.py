@@ -8,15 +8,18 @@ import zipfile
 import zlib
 from collections.abc import Iterator
 from functools import cached_property
-from typing import Any
+from typing import Any, Final
 
 from lxml import etree
 
 from refdesk.kb.ingest.reading.found import Refusal
 
-MAX_MEMBERS = 10_000
-MAX_RATIO = 100
-MAX_UNPACKED = 512 * 1024 * 1024
+MAX_MEMBERS: Final = 10_000
+"""Parts of a zipped document; one of more is refused."""
+MAX_RATIO: Final = 100
+"""How many times its size a document of more than 10 MiB may unpack to; more is refused."""
+MAX_UNPACKED: Final = 512 * 1024 * 1024
+"""Bytes that a zipped document may unpack to; more is refused."""
 _RATIO_FROM = 10 * 1024 * 1024
 
 _OFFICE = "application/vnd.openxmlformats-officedocument."

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from typing import Final
 
 from refdesk.kb.ingest.reading.found import counted, embedded
-from refdesk.kb.ingest.reading.tables import table, titles_of
+from refdesk.kb.ingest.reading.tables import MAX_LABEL_CHARS, table, titles_of
 
-_MOST_MERGED = 100_000
+_MOST_MERGED: Final = 100_000
+"""Merged cells that one label is repeated in; over more it stands in the first alone."""
 
 
 @dataclass(kw_only=True)
@@ -68,7 +70,11 @@ class Sheet:
         width = max((at for row in self.cells.values() for at in row), default=0) + 1
         for top, left, bottom, right in self.merged:
             label = self.cells.get(top, {}).get(left)
-            if not label or (bottom - top + 1) * (right - left + 1) > _MOST_MERGED:
+            if (
+                not label
+                or len(label) > MAX_LABEL_CHARS
+                or (bottom - top + 1) * (right - left + 1) > _MOST_MERGED
+            ):
                 continue
             last = left if right - left + 1 >= width > 1 else min(right, width - 1)
             for row in range(top, bottom + 1):

@@ -14,7 +14,7 @@ from typing import Any
 from refdesk.kb.ingest.reading.drawing import paragraph, paragraphs, pictured
 from refdesk.kb.ingest.reading.found import Found, clean, counted, embedded
 from refdesk.kb.ingest.reading.package import Package, attribute, child, local
-from refdesk.kb.ingest.reading.tables import spread, table
+from refdesk.kb.ingest.reading.tables import MAX_LABEL_CHARS, MAX_SPAN, spread, table
 
 _FILLED = ("sldNum", "dt", "sldImg")
 """Placeholders that programs fill in."""
@@ -136,7 +136,7 @@ def _table(element: Any) -> str:
             text = " ".join(filter(None, map(paragraph, each.iter("{*}p"))))
             at = sum(span for _, span in cells)
             if each.get("vMerge") in ("1", "true") and rows and at < len(rows[-1]):
-                text = rows[-1][at]
-            cells.append((text, int(each.get("gridSpan") or 1)))
+                text = rows[-1][at] if len(rows[-1][at]) <= MAX_LABEL_CHARS else ""
+            cells.append((text, min(MAX_SPAN, int(each.get("gridSpan") or 1))))
         rows.append(spread(cells))
     return table(rows)

@@ -4,8 +4,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from typing import Final
 
 _SPACE = re.compile(r"\s+")
+
+
+MAX_SPAN: Final = 1000
+"""Columns that a cell of Word or PowerPoint may go over; more count as so many."""
+MAX_LABEL_CHARS: Final = 200
+"""Characters of a label of merged cells that is repeated; a longer one stands once."""
 
 
 def table(rows: Sequence[Sequence[str]]) -> str:
@@ -50,4 +57,8 @@ def spread(row: Sequence[tuple[str, int]]) -> list[str]:
     A label over some columns stands in each of them; one over the whole row stands once.
     """
     width = sum(span for _, span in row)
-    return [text if not at or span < width else "" for text, span in row for at in range(span)]
+    return [
+        text if not at or (span < width and len(text) <= MAX_LABEL_CHARS) else ""
+        for text, span in row
+        for at in range(span)
+    ]

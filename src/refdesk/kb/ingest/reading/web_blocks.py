@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 
 from refdesk.kb.ingest.reading.package import local
 
@@ -25,10 +25,10 @@ _INLINE = frozenset(
     }
 )  # fmt: skip
 _WORD = re.compile(r"[^\W_]+")
-_MOST = 0.8
+_SHARE = 0.8
 """An element with this part of what was kept is what the main text is in."""
-_WORK = 5_000_000_000
-"""So many characters are looked through at most: a page of megabytes is a list, and no article."""
+_MAX_WORK: Final = 5_000_000_000
+"""Characters looked through for lost blocks of a web page; beyond it none is put back."""
 _SHORT = 20
 """Fewer letters than this may stand anywhere by chance."""
 _NEAR = 2000
@@ -89,7 +89,7 @@ def completed(text: str, blocks: list[Block]) -> str:
     words = f" {_words(text)} "
     places = [at for at, char in enumerate(text) if char.isalnum()]
     stream = "".join(text[at] for at in places)
-    if len(blocks) * len(stream) > _WORK:
+    if len(blocks) * len(stream) > _MAX_WORK:
         return text
     at, kept = 0, 0
     weights: dict[Any, int] = defaultdict(int)
@@ -106,7 +106,7 @@ def completed(text: str, blocks: list[Block]) -> str:
         kept += len(letters)
         for each in (block.element, *block.element.iterancestors()):
             weights[each] += len(letters)
-    inside = {each for each, weight in weights.items() if weight >= _MOST * kept}
+    inside = {each for each, weight in weights.items() if weight >= _SHARE * kept}
     main = max(inside, key=lambda each: sum(1 for _ in each.iterancestors()), default=None)
     for at, block in reversed(lacking):
         if main is not None and main in (block.element, *block.element.iterancestors()):

@@ -15,7 +15,7 @@ from refdesk.kb.ingest.reading.drawing import pictured
 from refdesk.kb.ingest.reading.numbering import Numbering
 from refdesk.kb.ingest.reading.package import Package, attribute, child, local
 from refdesk.kb.ingest.reading.styles import Styles, value_of
-from refdesk.kb.ingest.reading.tables import spread, table
+from refdesk.kb.ingest.reading.tables import MAX_LABEL_CHARS, MAX_SPAN, spread, table
 
 GONE = frozenset({"del", "moveFrom"})
 """Elements round what is no longer there."""
@@ -173,12 +173,12 @@ class WordText:
             at, found = 0, []
             for each in row:
                 about = child(each, "tcPr")
-                span = max(1, min(1000, int(value_of(about, "gridSpan") or 1)))
+                span = max(1, min(MAX_SPAN, int(value_of(about, "gridSpan") or 1)))
                 merged = child(about, "vMerge")
                 text = self._cell(each)
                 if merged is not None and attribute(merged, "val") != "restart":
                     text = text or above.get(at, "")
-                above[at] = text
+                above[at] = text if len(text) <= MAX_LABEL_CHARS else ""
                 found.append((text, span))
                 at += span
             rows.append(spread(found))
