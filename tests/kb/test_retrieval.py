@@ -123,8 +123,8 @@ async def test_code_wins_in_a_small_collection() -> None:
 
 async def test_below_the_floor_only_words_count() -> None:
     """A passage that is no nearer than unrelated texts is found by its words, or not at all."""
-    chunks = [a_chunk(each, each) for each in ("near", "worded", "neither", "against")]
-    near = {"near": 0.5, "worded": 0.1, "neither": 0.17, "against": -0.4}
+    chunks = [a_chunk(each, each) for each in ("near", "worded", "neither", "hardly", "against")]
+    near = {"near": 0.5, "worded": 0.1, "neither": 0.17, "hardly": 0.175, "against": -0.4}
     nearness = Nearness(vector=np.ones(3, dtype=np.float32), floor=0.17)
     legs = Legs(chunks, {"worded": 3.0}, near)
     found = await legs.retriever.find(DOCS, "q", nearness=nearness)

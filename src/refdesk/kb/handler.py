@@ -275,8 +275,9 @@ class KnowledgeHandler:
         notices = (*errors, *(each for part in parts for each in part.notices))
         if left_out:
             # A default of the file is easily forgotten as the cause.
+            number = f"{left_out} passage{'' if left_out == 1 else 's'}"
             whose = " (search.kb.threshold)" if "threshold" in request.defaults else ""
-            notices += (f"the threshold {request.threshold:g}{whose} left out {left_out} passages",)
+            notices += (f"the threshold {request.threshold:g}{whose} left out {number}",)
         if wanted > POOL:
             notices += (f"a collection gives at most {POOL} passages; {wanted} were wanted",)
         items = await asyncio.to_thread(self._items, found[: max(0, wanted)])

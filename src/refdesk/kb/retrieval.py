@@ -29,6 +29,9 @@ POOL: Final = 100
 _WORD_POOL: Final = 300
 """So many scores the words give; what is not among them has no words worth counting."""
 
+_LEAST: Final = 0.005
+"""A passage that is hardly nearer than texts with nothing in common would show as 0.00."""
+
 _GRAPH_EVERY: Final = 5
 """Every fifth place is kept for what only the graph leads to: by its score it would come last."""
 
@@ -91,8 +94,7 @@ class Retriever:
             _scored(chunks[each], text, near, nearness, exact.get(each), linked.get(each))
             for each in pool
         ]
-        # What is no nearer than texts with nothing in common, and shares no word, was not found.
-        found = [each for each in found if each.score > 0]
+        found = [each for each in found if _is_found(each)]
         # Of equals, always the same one is first, in whatever order the index gave them.
         found.sort(key=lambda each: (-each.score, each.chunk.document_id, each.chunk.ordinal))
         return _spread(_once(merge(found)))
@@ -154,6 +156,12 @@ def _scored(
         scores["graph"] = graph
         score = with_graph(score, graph)
     return Found(chunk=chunk, score=score, scores=scores)
+
+
+def _is_found(each: Found) -> bool:
+    """Whether words, a code or the graph lead to a passage, or it is near enough to matter."""
+    others = (score for name, score in each.scores.items() if name != "vector")
+    return each.score >= _LEAST or any(score > 0 for score in others)
 
 
 def _once(passages: list[Passage]) -> list[Passage]:
