@@ -145,6 +145,28 @@ def changed(data: bytes, part: str, change: Callable[[bytes], bytes]) -> bytes:
     return zipped(parts | {part: change(parts[part])})
 
 
+def added(data: bytes, parts: Mapping[str, str]) -> bytes:
+    """Return a ZIP archive with further parts."""
+    with zipfile.ZipFile(io.BytesIO(data)) as archive:
+        return zipped({name: archive.read(name) for name in archive.namelist()} | dict(parts))
+
+
+def renamed(data: bytes, part: str, name: str) -> bytes:
+    """Return a ZIP archive with one part under another name, and its relations with it."""
+    with zipfile.ZipFile(io.BytesIO(data)) as archive:
+        parts = {each: archive.read(each) for each in archive.namelist()}
+    folder, _, old = part.rpartition("/")
+    new = name.rpartition("/")[2]
+    return zipped(
+        {
+            each.replace(f"{folder}/{old}", name).replace(
+                f"{folder}/_rels/{old}", f"{folder}/_rels/{new}"
+            ): body.replace(part.encode(), name.encode())
+            for each, body in parts.items()
+        }
+    )
+
+
 def pdf(pages: Sequence[str], *, trailer: str = "") -> bytes:
     """Return a PDF with one line of text on each page; a page without text is blank."""
     objects = [

@@ -225,6 +225,8 @@ class SearchRequest:
     """Web: extract keywords first, and ask with them."""
     identity: Mapping[str, Any] | None = None
     """Who asks: the claims that permissions are checked against."""
+    defaults: frozenset[str] = field(default=frozenset(), compare=False)
+    """Names of the fields above that the configuration set, and not whoever asks."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

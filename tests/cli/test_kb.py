@@ -245,6 +245,18 @@ def test_report(capsys: pytest.CaptureFixture[str]) -> None:
     assert "a.pdf: no text on pages 1-3, 7" in said
 
 
+@pytest.mark.parametrize(
+    ("lost", "said"), [(0, "100%"), (1, "99.9%"), (4, "99.9%"), (120, "97.7%"), (5400, "0%")]
+)
+def test_share_is_not_rounded_up(capsys: pytest.CaptureFixture[str], lost: int, said: str) -> None:
+    """A document of which a letter was lost is not covered by 100 %."""
+    report = DocumentReport(
+        characters_read=90, characters_in_chunks=90, characters_in_file=5400, characters_lost=lost
+    )
+    print_report([Document(id="d", collection="c", key="a.pdf", revision="r", report=report)])
+    assert f" {said} " in capsys.readouterr().out
+
+
 def test_json_list(capsys: pytest.CaptureFixture[str]) -> None:
     """A list is whole also where its maker fails; each item is a line, there when it is known."""
     with JsonList():

@@ -169,6 +169,16 @@ async def test_threshold_cuts_on_the_score_shown(desk: Desk) -> None:
                          if (i.score or 0) >= middle]  # fmt: skip
 
 
+async def test_threshold_is_told(desk: Desk) -> None:
+    """How many a threshold left out is told, and where it is the file's; none is not told."""
+    await desk.put("docs", *(a_chunk(f"cats {'x' * n} sleep", f"c{n}") for n in range(6)))
+    assert (await desk.ask("cats sleep", threshold=0.0)).notices == ()
+    asked = await desk.ask("cats sleep", threshold=1.0)
+    assert asked.notices == ("the threshold 1 left out 6 passages",)
+    file = await desk.ask("cats sleep", threshold=1.0, defaults=frozenset({"threshold"}))
+    assert file.notices == ("the threshold 1 (search.kb.threshold) left out 6 passages",)
+
+
 @pytest.mark.parametrize("threshold", [-0.1, 1.5])
 async def test_threshold_outside(desk: Desk, threshold: float) -> None:
     """A threshold that no score can have is an error that names it."""

@@ -105,3 +105,30 @@ async def test_equals_keep_their_order() -> None:
         legs = Legs(chunks, dict.fromkeys(ids, 5.0), {})
         found = await legs.retriever.find(DOCS, "q", nearness=None)
         assert [each.best.chunk.id for each in found] == list("abcd")
+
+
+async def test_code_wins_in_a_small_collection() -> None:
+    """The one of thirteen passages that has the code asked for is first, whatever is nearer."""
+    chunks = [a_chunk(f"the display shows a code, page {n}", f"c{n}") for n in range(12)]
+    chunks.append(a_chunk("QX-7731: a broken wire", "right"))
+    text = {f"c{n}": 6.0 for n in range(12)} | {"right": 5.0}
+    near = {f"c{n}": 0.6 for n in range(12)} | {"right": 0.3}
+    nearness = Nearness(vector=np.ones(3, dtype=np.float32), floor=0.17)
+    found = await Legs(chunks, text, near).retriever.find(
+        DOCS, "what does QX-7731 on the display mean", nearness=nearness
+    )
+    assert found[0].best.chunk.id == "right"
+    assert found[0].best.scores["exact"] == 1.0
+
+
+async def test_below_the_floor_only_words_count() -> None:
+    """A passage that is no nearer than unrelated texts is found by its words, or not at all."""
+    chunks = [a_chunk(each, each) for each in ("near", "worded", "neither", "hardly", "against")]
+    near = {"near": 0.5, "worded": 0.1, "neither": 0.17, "hardly": 0.175, "against": -0.4}
+    nearness = Nearness(vector=np.ones(3, dtype=np.float32), floor=0.17)
+    legs = Legs(chunks, {"worded": 3.0}, near)
+    found = await legs.retriever.find(DOCS, "q", nearness=nearness)
+    assert {each.best.chunk.id for each in found} == {"near", "worded"}
+    worded = next(each for each in found if each.best.chunk.id == "worded")
+    assert worded.best.scores["vector"] == 0.0
+    assert worded.best.score == text_score(3.0) / 2

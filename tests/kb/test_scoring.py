@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from refdesk.kb.scoring import mean_score, text_score, vector_score, with_graph
+from refdesk.kb.scoring import mean_score, text_score, vector_score, with_exact, with_graph
 
 SHARE = st.floats(0, 1)
 
@@ -33,5 +33,7 @@ def test_formula() -> None:
     assert vector_score(0.5, 0.7) == 0
     assert mean_score(0.5, 0.25) == 0.375
     assert mean_score(0.5, None) == 0.5
+    assert with_exact(0.2, 1.0) == pytest.approx(0.6)
+    assert with_exact(0.2, 0.0) == pytest.approx(0.2)
     assert with_graph(0.0, 1.0) == 0.25
     assert with_graph(0.5, 0.5) == 1 - 0.5 * 0.875

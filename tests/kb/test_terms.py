@@ -18,6 +18,7 @@ from refdesk.kb.terms import index_terms, query_terms
         ("ＡＸ－１００", "ax 100 ax-100"),
         ("don't", "don t"),
         ("3.14", "3 14 3.14"),
+        ("AT&T, R&D: a & b", "at t at&t r d r&d a b"),
         ("snake_case", "snake case"),
         ("Straße", "straße"),
         ("", ""),

@@ -113,6 +113,8 @@ async def test_defaults() -> None:
         ),
     ]
     assert db.requests == [SearchRequest(query="q", type="db", models=("orders",), limit=7)]
+    assert kb.requests[0].defaults == {"limit", "collections", "threshold", "graph"}
+    assert kb.requests[1].defaults == set()
 
 
 async def test_each_thing_once_and_no_more_than_asked_for() -> None:

@@ -170,9 +170,13 @@ class RemovedCollection(_Answered):
 class CoverageReport(_Answered):
     """How much of a document can be found, and why the rest cannot."""
 
-    coverage: float = Field(description="The share of the text that is in passages.")
+    coverage: float = Field(description="The share of what the file holds that is in passages.")
     characters_read: int
     characters_in_chunks: int
+    characters_in_file: int = Field(
+        description="Letters, digits and signs that a second reader finds; 0 where there is none."
+    )
+    characters_lost: int = Field(description="How many of these were not read.")
     chunks: int
     pages: int | None
     pages_without_text: list[int]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import sys
 from collections.abc import Sequence
 from types import TracebackType
@@ -103,7 +104,7 @@ def print_report(documents: Sequence[Document]) -> None:
     from refdesk.cli._table import print_columns, printable
 
     print_columns(
-        ("STATUS", "IN CHUNKS", "CHARACTERS", "CHUNKS", "PAGES", "READ BY", "DOCUMENT"),
+        ("STATUS", "COVERAGE", "CHARACTERS", "CHUNKS", "PAGES", "READ BY", "DOCUMENT"),
         [_row(each) for each in documents],
     )
     notes = [(each.key, note) for each in documents for note in notes_of(each.report)]
@@ -117,13 +118,18 @@ def _row(document: Document) -> tuple[str, ...]:
     report = document.report
     return (
         document.status,
-        f"{report.coverage:.0%}" if document.status == "ready" else "-",
+        _share(report.coverage) if document.status == "ready" else "-",
         str(report.characters_read),
         str(report.chunks),
         "-" if report.pages is None else str(report.pages),
         report.parser or "-",
         document.key,
     )
+
+
+def _share(coverage: float) -> str:
+    """Return a share in percent; 100 % is said of the whole only."""
+    return "100%" if coverage >= 1 else f"{math.floor(coverage * 1000) / 10:g}%"
 
 
 def notes_of(report: DocumentReport) -> list[str]:

@@ -267,10 +267,17 @@ class KnowledgeHandler:
         found = [passage for part in parts for passage in part.passages]
         if sum(bool(part.passages) for part in parts) > 1:
             found.sort(key=lambda each: -each.best.score)
+        left_out = 0
         if request.threshold is not None:
-            found = [each for each in found if each.best.score >= request.threshold]
+            kept = [each for each in found if each.best.score >= request.threshold]
+            left_out, found = len(found) - len(kept), kept
         wanted = _LIMIT if request.limit is None else request.limit
         notices = (*errors, *(each for part in parts for each in part.notices))
+        if left_out:
+            # A default of the file is easily forgotten as the cause.
+            number = f"{left_out} passage{'' if left_out == 1 else 's'}"
+            whose = " (search.kb.threshold)" if "threshold" in request.defaults else ""
+            notices += (f"the threshold {request.threshold:g}{whose} left out {number}",)
         if wanted > POOL:
             notices += (f"a collection gives at most {POOL} passages; {wanted} were wanted",)
         items = await asyncio.to_thread(self._items, found[: max(0, wanted)])

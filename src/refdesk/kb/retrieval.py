@@ -14,10 +14,11 @@ from dataclasses import dataclass
 from itertools import groupby
 from typing import Final
 
+from refdesk.kb.exact import exact_scores
 from refdesk.kb.fusion import can_read, fuse
 from refdesk.kb.graph import GraphFound
 from refdesk.kb.neighbours import Found, Passage, merge
-from refdesk.kb.scoring import mean_score, text_score, vector_score, with_graph
+from refdesk.kb.scoring import mean_score, text_score, vector_score, with_exact, with_graph
 from refdesk.kb.vectors import Filters, Hit, Vector, VectorStore, fits
 from refdesk.store.knowledge import KnowledgeStore
 from refdesk.store.passages import Chunk, Collection
@@ -27,6 +28,9 @@ POOL: Final = 100
 
 _WORD_POOL: Final = 300
 """So many scores the words give; what is not among them has no words worth counting."""
+
+_LEAST: Final = 0.005
+"""A passage that is hardly nearer than texts with nothing in common would show as 0.00."""
 
 _GRAPH_EVERY: Final = 5
 """Every fifth place is kept for what only the graph leads to: by its score it would come last."""
@@ -85,9 +89,12 @@ class Retriever:
             if each in chunks and (each not in linked or fits(chunks[each], filters))
         ][:POOL]
         await self._complete(collection, nearness, pool, near)
-        found = [_scored(chunks[each], text, near, nearness, linked.get(each)) for each in pool]
-        # What only an embedder found that cannot read it was found by nothing.
-        found = [each for each in found if each.score > 0 or "vector" in each.scores]
+        exact = exact_scores(query, {each: chunks[each].index_text for each in pool})
+        found = [
+            _scored(chunks[each], text, near, nearness, exact.get(each), linked.get(each))
+            for each in pool
+        ]
+        found = [each for each in found if _is_found(each)]
         # Of equals, always the same one is first, in whatever order the index gave them.
         found.sort(key=lambda each: (-each.score, each.chunk.document_id, each.chunk.ordinal))
         return _spread(_once(merge(found)))
@@ -134,6 +141,7 @@ def _scored(
     text: Mapping[str, float],
     near: Mapping[str, float],
     nearness: Nearness | None,
+    exact: float | None,
     graph: float | None,
 ) -> Found:
     scores = {"text": text_score(text.get(chunk.id, 0.0))}
@@ -141,10 +149,19 @@ def _scored(
     if nearness is not None and can_read(chunk.text, nearness.languages):
         vector = scores["vector"] = vector_score(near.get(chunk.id, 0.0), nearness.floor)
     score = mean_score(scores["text"], vector)
+    if exact is not None:
+        scores["exact"] = exact
+        score = with_exact(score, exact)
     if graph is not None:
         scores["graph"] = graph
         score = with_graph(score, graph)
     return Found(chunk=chunk, score=score, scores=scores)
+
+
+def _is_found(each: Found) -> bool:
+    """Whether words, a code or the graph lead to a passage, or it is near enough to matter."""
+    others = (score for name, score in each.scores.items() if name != "vector")
+    return each.score >= _LEAST or any(score > 0 for score in others)
 
 
 def _once(passages: list[Passage]) -> list[Passage]:

@@ -60,6 +60,8 @@ def report_json(report: DocumentReport) -> dict[str, Any]:
         "coverage": round(report.coverage, 4),
         "characters_read": report.characters_read,
         "characters_in_chunks": report.characters_in_chunks,
+        "characters_in_file": report.characters_in_file,
+        "characters_lost": report.characters_lost,
         "chunks": report.chunks,
         "pages": report.pages,
         "pages_without_text": list(report.pages_without_text),

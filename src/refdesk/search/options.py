@@ -29,7 +29,7 @@ MAX_ENTRY_CHARS: Final = 2_048
 MAX_COUNT: Final = 1_000_000
 """The largest number of results that a search may ask for; a larger one is refused."""
 
-_NAMES: Final = tuple(each.name for each in fields(SearchRequest))
+_NAMES: Final = tuple(each.name for each in fields(SearchRequest) if each.name != "defaults")
 _ALIASES: Final = {"top_n": "rerank_top_n", "rerank": "rerank_top_n"}
 _ONLY_FOR: Final = {
     "web": (

@@ -184,7 +184,7 @@ class SourceSearch:
         elif request.type == "db":
             unset["models"] = config.db.models or None
         changes = {name: value for name, value in unset.items() if getattr(request, name) is None}
-        return replace(request, **changes)
+        return replace(request, defaults=frozenset(changes), **changes)
 
     def _failed(self, request: SearchRequest, error: str) -> SearchResult:
         return SearchResult(

@@ -55,6 +55,10 @@ class DocumentReport:
     characters_read: int = 0
     characters_in_chunks: int = 0
     """Each character counts once, also where a header row is repeated."""
+    characters_in_file: int = 0
+    """Letters, digits and signs that a second reader finds in the file; 0 where there is none."""
+    characters_lost: int = 0
+    """How many of these are not in the text that was read."""
     chunks: int = 0
     pages: int | None = None
     """None where the format has no pages."""
@@ -74,8 +78,11 @@ class DocumentReport:
 
     @property
     def coverage(self) -> float:
-        """The share of the text that is in chunks, white space aside; 0 where there was none."""
-        return self.characters_in_chunks / self.characters_read if self.characters_read else 0.0
+        """The share of what the file holds that is in chunks; 0 where there is no text."""
+        if not self.characters_read:
+            return 0.0
+        kept = 1.0 - self.characters_lost / max(1, self.characters_in_file)
+        return kept * self.characters_in_chunks / self.characters_read
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -56,6 +56,29 @@ async def test_meaning(name: str) -> None:
     assert near[0] > near[1] + 0.02
 
 
+@pytest.mark.parametrize("name", ["minilm", "e5"])
+async def test_floor(name: str) -> None:
+    """Texts with nothing in common are not above the floor; a question and its answer are."""
+    embedder = builtin(name)
+    passages = await embedder.passages(
+        [
+            "The treaty was signed in the spring by the ministers of both countries.",
+            "To bake the cake, beat the eggs with sugar and put the dough in the oven.",
+            "The gearbox is filled with two litres of oil after every hundred hours.",
+        ]
+    )
+    for at, question in enumerate(
+        (
+            "When did the ministers sign the treaty?",
+            "How do I bake a cake?",
+            "How much oil is used?",
+        )
+    ):
+        near = passages @ await embedder.query(question)
+        assert near[at] > embedder.floor
+        assert all(near[other] <= embedder.floor for other in range(3) if other != at)
+
+
 async def test_two_forms() -> None:
     """Where a model has two forms of text, a question and a passage are not the same."""
     embedder = builtin("e5")

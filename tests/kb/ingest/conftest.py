@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import hashlib
 import os
 import shutil
@@ -100,7 +101,8 @@ class HereParser(Parser):
     async def read(self, path: Path, name: str) -> Parsed:
         """Return what a document says, as the child would."""
         asked = {"path": os.fsencode(path).hex(), "name": name, "max_chars": 1_000_000}
-        return parsed(msgspec.json.encode(parse_child.answer(asked)))
+        # In a thread: a reader that is asynchronous has a loop of its own.
+        return parsed(msgspec.json.encode(await asyncio.to_thread(parse_child.answer, asked)))
 
     async def part(
         self, text: str, *, shape: Shape, chars: int, pages: Sequence[int] = ()

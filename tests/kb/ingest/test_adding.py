@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -120,6 +121,40 @@ async def test_failures_stand_in_the_report(desk: Any) -> None:
     assert (scan.pages, scan.pages_without_text, scan.coverage) == (2, (1, 2), 0.0)
     assert "run OCR" in scan.error
     assert "times its size" in reports["bomb.docx"].report.error
+    desk.consistent()
+
+
+async def test_coverage_is_of_the_file(desk: Any) -> None:
+    """Coverage is the share of what the file holds, and what is lost stands in the report."""
+    words = "The harbour office keeps a register of all ships that call here. " * 8
+    (desk.papers / "a.html").write_text(
+        "<html><body><div class=sidebar><p>Zebra quagga okapi said so.</p></div>"
+        f"<main><article><h1>Piers</h1><p>{words}</p></article></main></body></html>"
+    )
+    (desk.papers / "b.txt").write_bytes("今天天气很好。".encode() * 10 + b"\xff")
+    (desk.papers / "c.csv").write_text("a,b\n1,2\n")
+    added = await desk.knowledge().add("docs", [desk.papers])
+    page, text, table = (one.document.report for one in added)
+    held = len("Piers") + sum(map(str.isalnum, words))
+    assert (page.characters_in_file, page.characters_lost) == (held + 22, 22)
+    assert page.coverage == pytest.approx(held / (held + 22))
+    assert any("22 of" in note and "Zebra quagga" in note for note in page.skipped)
+    assert (text.characters_in_file, text.characters_lost) == (61, 1)
+    assert text.coverage == pytest.approx(60 / 61)
+    assert (table.characters_in_file, table.characters_lost, table.coverage) == (4, 0, 1.0)
+
+
+async def test_what_another_reader_read(desk: Any) -> None:
+    """What was read by a reader that is no longer used is read again, though it is the same."""
+    (desk.papers / "a.docx").write_bytes(papers.docx("Report", "R&amp;D went well."))
+    knowledge = desk.knowledge()
+    (first,) = await knowledge.add("docs", [desk.papers])
+    assert [one.outcome for one in await knowledge.add("docs", [desk.papers])] == ["unchanged"]
+    before = replace(first.document.report, parser="kreuzberg")
+    desk.store.knowledge.note(first.document.id, before)
+    (again,) = await knowledge.add("docs", [desk.papers])
+    assert (again.outcome, again.document.report.parser) == ("updated", "word")
+    assert [one.outcome for one in await knowledge.add("docs", [desk.papers])] == ["unchanged"]
     desk.consistent()
 
 

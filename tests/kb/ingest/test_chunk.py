@@ -68,6 +68,25 @@ def test_csv_by_row() -> None:
     assert text[pieces[1].start : pieces[1].end] == "ben,plain"
 
 
+@pytest.mark.parametrize("mark", [",", ";", "\t", "|"])
+def test_csv_with_lines_above_its_header(mark: str) -> None:
+    """What stands above the header of a table is not taken for it, whatever parts the fields."""
+    rows = [f"ship {at}{mark}pier {at % 3}{mark}{at}" for at in range(30)]
+    header = mark.join(("name", "pier", "berth"))
+    text = "\n".join(["Calls of ships, 2026", "", "made on 1 May", header, *rows]) + "\n"
+    pieces = parted(text, shape="rows", chars=80)
+    assert pieces[0].text == "Calls of ships, 2026\n\nmade on 1 May"
+    assert all(piece.text.startswith(header) for piece in pieces[1:])
+    assert covered(text, pieces) == sum(map(len, text.split()))
+
+
+def test_csv_whose_first_record_is_longer() -> None:
+    """A first record with more fields than the others is the header still."""
+    text = "a,b,c,d,e\n" + "1,2,3\n" * 30
+    pieces = parted(text, shape="rows", chars=40)
+    assert all(piece.text.startswith("a,b,c,d,e\n") for piece in pieces)
+
+
 def test_csv_with_a_stray_quotation_mark() -> None:
     """A quotation mark that nobody closes does not make one record of all the rest."""
     text = "size\n" + '5" pipe\n' + "".join(f"row {at}\n" for at in range(200))

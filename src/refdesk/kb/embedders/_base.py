@@ -51,7 +51,11 @@ class Embedder(ABC):
     """The languages that it understands (ISO 639-1); None where it is not known to have bounds."""
 
     floor: float = 0.0
-    """The cosine of a question and a passage that have nothing in common."""
+    """
+    The cosine of a question and a passage that have nothing in common, as measured.
+
+    What is not above it is found by its words only.
+    """
 
     computes: ClassVar[bool] = False
     """Whether it makes vectors by itself, of its options alone, which hold no key.

@@ -32,9 +32,9 @@ _ONE_AT_A_TIME: Final = threading.Lock()
 class E5(Embedder):
     """Runs the model in this process, in a thread beside the event loop."""
 
-    # Its cosines lie close together: below this there is nothing in common (measured on XQuAD,
-    # where wrong passages have .72 to .84).
-    floor = 0.7
+    # Its cosines lie close together.  Measured on XQuAD (2026-11): in English, 95 % of wrong
+    # passages are below it and no right one; in Chinese, 3 % of wrong ones.
+    floor = 0.78
     computes = True
 
     @property

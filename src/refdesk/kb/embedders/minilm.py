@@ -41,6 +41,8 @@ class MiniLm(Embedder):
     """Runs the model in this process, in a thread beside the event loop."""
 
     languages = frozenset({"en"})
+    # Measured on XQuAD-en (2026-11): 95 % of wrong passages are below it, .5 % of right ones.
+    floor = 0.17
     computes = True
 
     @property

@@ -10,6 +10,7 @@ with the text, whatever is in it.
 from __future__ import annotations
 
 import bisect
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Final, Literal
@@ -46,6 +47,8 @@ _LEAD: Final = " > "
 _LEAST_LEAD: Final = 200
 """A passage has half of its length for headings and caption, or so many characters."""
 _TABLE_MARKS: Final = frozenset(" \t:|-")
+_MOST_ABOVE: Final = 20
+"""Records of a CSV among which its header is looked for; behind them it is the first one."""
 
 
 class TooManyPassages(ValueError):
@@ -288,8 +291,26 @@ def _rows(text: str, chars: int) -> Iterator[Piece]:
     if not records:
         return
     section = Section(start=0, end=len(text))
-    (head, head_end), rest = records[0], records[1:]
-    yield from _table(text, section, head, head_end, rest, chars)
+    at = _head(text, records)
+    caption = ""
+    if at:
+        yield from _prose(text, section, records[0][0], records[at - 1][1], chars, False)
+        caption = _caption(text, 0, records[at][0])
+    (head, head_end), rest = records[at], records[at + 1 :]
+    yield from _table(text, section, head, head_end, rest, chars, caption)
+
+
+def _head(text: str, records: Sequence[tuple[int, int]]) -> int:
+    """Return which record is the header: lines above it have fewer fields than the table."""
+    first = records[:_MOST_ABOVE]
+    best, place = len(first) // 2, 0
+    for mark in ",;\t|":
+        counts = [text.count(mark, *record) for record in first]
+        for fields, often in Counter(filter(None, counts)).most_common(1):
+            at = counts.index(fields)
+            if often > best:
+                best, place = often, at if max(counts[:at], default=0) < fields else 0
+    return place
 
 
 def _records(text: str) -> Iterator[tuple[int, int]]:

@@ -20,7 +20,7 @@ import msgspec
 
 from refdesk.kb.ingest.chunk import Piece, Shape
 
-COMMAND: Final = (sys.executable, "-I", str(Path(__file__).with_name("parse_child.py")))
+COMMAND: Final = (sys.executable, "-I", "-m", "refdesk.kb.ingest.parse_child")
 _ENVIRONMENT: Final = ("PATH", "LANG", "LC_ALL", "SYSTEMROOT")
 _GRACE_S: Final = 5.0
 """So much later a child ends by itself: whoever asked it was killed."""
@@ -55,6 +55,10 @@ class Parsed:
     """What was left out, a phrase each."""
     encoding: str | None = None
     parser: str = ""
+    held: int = 0
+    """Letters, digits and signs in the file, by a second reader; 0 where there is none."""
+    lost: int = 0
+    """How many of these the text lacks."""
 
 
 class Refused(Exception):
@@ -99,6 +103,8 @@ class _Answer(msgspec.Struct, kw_only=True):
     notes: list[str] = []
     encoding: str | None = None
     parser: str | None = None
+    held: int = 0
+    lost: int = 0
 
 
 class _Parts(msgspec.Struct, kw_only=True):
@@ -261,6 +267,8 @@ def parsed(body: bytes) -> Parsed:
         notes=tuple(answer.notes),
         encoding=answer.encoding,
         parser=answer.parser or "",
+        held=answer.held,
+        lost=answer.lost,
     )
 
 

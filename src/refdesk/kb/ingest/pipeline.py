@@ -35,6 +35,8 @@ ADD_BATCH: Final = 1024
 """How many chunks wait in memory for being added together."""
 SETTLE_EVERY: Final = 256
 """After so many documents an index is settled: each leaves it a small file and a version."""
+_RETIRED: Final = frozenset({"kreuzberg"})
+"""Readers that are no longer used: what they read is read again when it is added again."""
 _TRIES: Final = 3
 """How often a document is embedded anew because its collection was re-indexed meanwhile."""
 
@@ -311,6 +313,7 @@ def _same(old: Document | None, content_hash: str, job: Job) -> bool:
         old is not None
         and old.content_hash == content_hash
         and old.status in ("ready", "empty")
+        and old.report.parser not in _RETIRED
         and dict(old.metadata) == dict(job.metadata)
     )
 

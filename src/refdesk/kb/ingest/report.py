@@ -24,6 +24,8 @@ def report_of(
     return DocumentReport(
         characters_read=_solid(parsed.text),
         characters_in_chunks=covered(parsed.text, pieces),
+        characters_in_file=parsed.held,
+        characters_lost=parsed.lost,
         chunks=len(pieces),
         pages=len(parsed.pages) or None,
         pages_without_text=parsed.blank_pages,
