@@ -439,7 +439,7 @@ REFUSED: list[tuple[str, str, dict[str, Any], int, str]] = [
         "/handbook/documents",
         {"json": {"paths": ["/etc"]}},
         400,
-        "paths is no key",
+        "paths is an unknown key",
     ),
     ("POST", "/handbook/documents", {"json": {"urls": []}}, 400, "urls is empty"),
     ("POST", "/handbook/documents", {"json": {"urls": ["x"] * 101}}, 400, "at most 100 entries"),
