@@ -24,7 +24,9 @@ _SKEW: Final = timedelta(minutes=2)
 _LOOK_BACK: Final = timedelta(hours=24)
 _LOOK_AT: Final = 500
 # The notice that `gateway.app` writes when an upstream refuses a request with a search tool.
-_REFUSED: Final = re.compile(r"the upstream '(.+?)' answered (\d+) to a request with a search tool")
+_REFUSED: Final = re.compile(
+    r"the upstream '([^'\n]+)' answered (\d+) to a request with a search tool"
+)
 
 
 def look_at_store(config: Config) -> tuple[Store | None, Finding]:

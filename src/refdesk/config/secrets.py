@@ -29,9 +29,9 @@ _SECRET_NAME: Final = re.compile(
     re.IGNORECASE,
 )
 _USERINFO: Final = re.compile(r"(?<=://)([^/@\s:]*):([^/\s]*)@")
-_QUERY_SECRET: Final = re.compile(
-    r"([?&][^=&#\s]*(?:key|token|secret|passw(?:or)?d)[^=&#\s]*=)([^&#\s]+)", re.IGNORECASE
-)
+_QUERY_NAME: Final = re.compile(r"(?<![^=&#\s])([^=&#\s]++)=")
+_QUERY_VALUE: Final = re.compile(r"[^&#\s]++")
+_IN_SECRET_NAME: Final = re.compile(r"key|token|secret|passw(?:or)?d", re.IGNORECASE)
 _WEB_USER: Final = re.compile(r"(https?://)[^/\s?#@]+@", re.IGNORECASE)
 _ANY_USER: Final = re.compile(r"(?<=://)[^/@\s:?#]+@")
 _ANY_QUERY: Final = re.compile(r"([?&][^=&#\s?]{1,80}=)([^&#\s]+)")
@@ -221,4 +221,15 @@ def _hidden_value(match: re.Match[str]) -> str:
 
 def mask_url(text: str) -> str:
     """Return a text in which passwords and keys inside of URLs are masked."""
-    return _QUERY_SECRET.sub(rf"\g<1>{MASK}", _USERINFO.sub(rf"\g<1>:{MASK}@", text))
+    text = _USERINFO.sub(rf"\g<1>:{MASK}@", text)
+    shown: list[str] = []
+    at = 0
+    for named in _QUERY_NAME.finditer(text):
+        first = text[max(0, named.start() - 1) : named.start()] == "&"
+        name = named[1] if first else named[1].partition("?")[2]
+        if named.start() < at or not _IN_SECRET_NAME.search(name):
+            continue
+        if value := _QUERY_VALUE.match(text, named.end()):
+            shown += (text[at : value.start()], MASK)
+            at = value.end()
+    return "".join((*shown, text[at:]))

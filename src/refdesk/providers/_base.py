@@ -15,7 +15,8 @@ Capability = Literal["hosted", "elsewhere", "no"]
 PROVIDERS: Registry[Provider] = Registry("provider", "refdesk.providers")
 
 _VENDOR: Final = re.compile(r"^(?:[a-z0-9_.-]+/)+")
-_VARIANT: Final = re.compile(r"(?::[a-z0-9_-]+|\[[a-z0-9]+\])+$")
+_VARIANT_BACKWARDS: Final = re.compile(r"(?:[a-z0-9_-]++:|\][a-z0-9]++\[)*+")
+"""``:online`` and ``[1m]`` at the end of a name, which is read from there."""
 _DATE: Final = re.compile(r"[-@](?:20\d{6}|20\d\d-\d\d-\d\d|latest)$")
 
 
@@ -62,7 +63,9 @@ def normal_model(model: str) -> str:
 
     ``Anthropic/Claude-Sonnet-4-5-20250929[1m]`` is ``claude-sonnet-4-5``.
     """
-    name = _VARIANT.sub("", model.strip().lower())
+    name = model.strip().lower()
+    variant = _VARIANT_BACKWARDS.match(name[::-1])
+    name = name[: len(name) - variant.end()] if variant else name
     name = _VENDOR.sub("", name)
     return _DATE.sub("", name)
 

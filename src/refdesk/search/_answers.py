@@ -22,7 +22,7 @@ _THOUGHTS: Final = re.compile(
 )
 _CLOSED_ONLY: Final = re.compile(r"\A.*</(?:think|thinking|thought|reasoning)\s*>", re.DOTALL)
 _FENCE: Final = re.compile(r"```[\w-]*[ \t]*\n?(.*?)(?:```|\Z)", re.DOTALL)
-_WEIGHTED: Final = re.compile(r"(.+?)\s*[:：]\s*([01]?\.\d+|[0-9](?:\.\d+)?)", re.DOTALL)
+_WEIGHTED: Final = re.compile(r"(.+)[:：]\s*+([01]?\.\d+|[0-9](?:\.\d+)?)", re.DOTALL)
 _LEAD: Final = re.compile(r"^\s*(?:[-*•·]|\d{1,2}[.)、])\s+")
 _PARTS: Final = re.compile(r"[\n,，、;；]")
 

@@ -18,31 +18,33 @@ class Rule:
     reason: str
     confidence: float
     pattern: re.Pattern[str]
-    whole: bool = False
-    """Whether the pattern must cover the whole text."""
+    most_chars: int | None = None
+    """A longer text does not fit, whatever the pattern says."""
 
     def fits(self, text: str) -> bool:
         """Whether the rule decides for this text, its white space folded."""
-        if not self.whole:
-            return self.pattern.search(text) is not None
-        return len(text) <= _MOST_WHOLE and self.pattern.fullmatch(text) is not None
+        short = self.most_chars is None or len(text) <= self.most_chars
+        return short and self.pattern.search(text) is not None
 
 
 def _rule(need: bool, reason: str, confidence: float, *parts: str, whole: bool = False) -> Rule:
-    pattern = re.compile("|".join(parts), re.IGNORECASE)
-    return Rule(need, reason, confidence, pattern, whole)
+    joined = "|".join(parts)
+    pattern = re.compile(rf"\A(?:{joined})\Z" if whole else joined, re.IGNORECASE)
+    return Rule(need, reason, confidence, pattern, _MOST_WHOLE if whole else None)
 
 
 _POLITE = (
-    r"^\W*(?:(?:hey|hi|hello|ok|so|now)\W+)?(?:please\s+|pls\s+|kindly\s+)?"
+    r"^\W*+(?:(?:hey|hi|hello|ok|so|now)\W++)?(?:please\s+|pls\s+|kindly\s+)?"
     r"(?:(?:can|could|would|will)\s+you\s+(?:please\s+)?|i\s+(?:want|need)\s+you\s+to\s+|help\s+me\s+(?:to\s+)?|let's\s+)?"
     r"(?:please\s+)?"
 )
 _POLITE_HAN = (
-    r"^\W*(?:请你?|麻烦你?|你?能不能|能否|可以|帮我|帮忙|给我|替我)*"
+    r"^\W*+(?:请你?+|麻烦你?+|你?能不能|能否|可以|帮我|帮忙|给我|替我)*+"
     r"(?:用[^，。]{1,8}?)?"
 )
 
+_SIGNS = r"\s.,()+\-*/×÷^%=x"
+_FIGURES = r"\s\d.,()"
 _MONEY = (
     r"(?:usd|eur|gbp|jpy|cny|rmb|inr|chf|aud|cad|krw|btc|eth|dollars?|euros?|"
     r"pounds?\s+sterling|yen|"
@@ -66,18 +68,18 @@ RULES: Final = (
         False,
         "greeting",
         0.95,
-        r"\W*(?:hi+|hello+|hey+|yo|howdy|greetings|good\s+(?:morning|afternoon|evening|night|"
+        r"\W*+(?:hi+|hello+|hey+|yo|howdy|greetings|good\s+(?:morning|afternoon|evening|night|"
         r"day)|"
         r"how\s+are\s+you(?:\s+(?:today|doing))*|how'?s\s+it\s+going|what'?s\s+up|"
         r"nice\s+to\s+meet\s+you|"
         r"thanks?(?:\s+(?:you|a\s+lot|so\s+much|very\s+much))*|thank\s+you(?:\s+(?:so|"
         r"very)\s+much)?|thx|"
         r"bye|goodbye|see\s+you|ok(?:ay)?|yes|no|sure|great|cool|got\s+it|sorry)"
-        r"(?:\W+(?:got\s+it|thanks?|thank\s+you|bye|there|all|everyone|again|then|friend|claude|"
-        r"how\s+are\s+you(?:\s+today)?))*\W*",
-        r"\W*(?:你好|您好|嗨|哈喽|早上好|早安|上午好|中午好|下午好|晚上好|晚安|在吗|谢谢你?|"
+        r"(?:\W++(?:got\s+it|thanks?|thank\s+you|bye|there|all|everyone|again|then|friend|claude|"
+        r"how\s+are\s+you(?:\s+today)?))*+\W*+",
+        r"\W*+(?:你好|您好|嗨|哈喽|早上好|早安|上午好|中午好|下午好|晚上好|晚安|在吗|谢谢你?|"
         r"多谢|非常感谢|再见|拜拜|"
-        r"好的|嗯+|是的|不是|辛苦了|最近怎么样|你好吗|今天过得怎么样)(?:[啊呀呢吗了]|\W)*",
+        r"好的|嗯+|是的|不是|辛苦了|最近怎么样|你好吗|今天过得怎么样)(?:[啊呀呢吗了]|\W)*+",
         whole=True,
     ),
     _rule(
@@ -166,8 +168,7 @@ RULES: Final = (
         r"(?:an?\s+|some\s+|the\s+)?(?:\w+\s+){0,3}?(?:poem|haiku|limerick|sonnet|story|joke|"
         r"song|lyrics|riddle|slogan|"
         r"tagline|cover\s+letter|e-?mail|toast|speech|birthday\s+message|bedtime\s+story)s?\b",
-        _POLITE_HAN
-        + r"(?:写|编|讲|作|创作|来|说)(?:一|个|首|篇|段|封|几)*[^，。？]{0,12}?(?:诗|词牌|"
+        _POLITE_HAN + r"(?:写|编|讲|作|创作|来|说)[一个首篇段封几]*+[^，。？]{0,12}?(?:诗|词牌|"
         r"故事|笑话|歌词|小说|作文|情书|"
         r"邮件|演讲稿|文案|谜语|祝福语)",
     ),
@@ -182,31 +183,31 @@ RULES: Final = (
         False,
         "arithmetic",
         0.95,
-        r"\W*(?:please\s+)?(?:(?:what(?:'s|\s+is|\s+are)|calculate|compute|solve|evaluate|"
-        r"how\s+much\s+is|计算一?下?|算一?下|"
-        r"请问|请)\s*:?\s*)?[\s\d.,()+\-*/×÷^%=x]*\d[\s\d.,()]*(?:[+\-*/×÷^%x]|\*\*|plus|"
-        r"minus|times|multiplied\s+by|divided\s+by|"
-        r"over|mod|to\s+the\s+power\s+of|squared|cubed|乘以?|除以|加上?|减去?|"
-        r"的)[\s\d.,()+\-*/×÷^%=x]*(?:的?平方|次方)?\s*(?:等于|是)?\s*"
-        r"(?:多少|几)?\W*",
+        r"\W*+(?:please\s++)?(?:(?:what(?:'s|\s+is|\s+are)|calculate|compute|solve|evaluate|"
+        r"how\s+much\s+is|计算一?下?|算一?下|请问|请)\s*+:?+\s*+)?"
+        # A number with an operator behind it, maybe after equations, and more of the like.
+        rf"(?:[{_SIGNS}]*+\d[{_FIGURES}]*+=)*+[{_SIGNS}]*+\d[{_FIGURES}]*+"
+        r"(?:[+\-*/×÷^%x]|\*\*|plus|minus|times|multiplied\s+by|divided\s+by|over|mod|"
+        r"to\s+the\s+power\s+of|squared|cubed|乘以?|除以|加上?|减去?|的)"
+        rf"[\d{_SIGNS}]*+(?:的?平方|次方)?\s*+(?:等于|是)?\s*+(?:多少|几)?\W*+",
         whole=True,
     ),
     _rule(
         False,
         "arithmetic",
         0.9,
-        r"^\W*(?:what(?:'s|\s+is)\s+|calculate\s+|compute\s+)?(?:the\s+)?(?:square|"
+        r"^\W*+(?:what(?:'s|\s+is)\s++|calculate\s++|compute\s+)?(?:the\s+)?(?:square|"
         r"cube)\s+root\s+of\s+\d",
-        r"^\W*(?:what(?:'s|\s+is)\s+|calculate\s+|compute\s+)?\d[\d.,]*\s*(?:%|"
-        r"percent)\s+of\s+[\d.,]+\W*$",
-        r"^\W*(?:convert\s+|how\s+many\s+\w+\s+(?:are\s+)?in\s+)[\d.,]*\s*(?:km|kilomet(?:er|"
+        r"^\W*+(?:what(?:'s|\s+is)\s++|calculate\s++|compute\s+)?\d[\d.,]*+\s*+(?:%|"
+        r"percent)\s+of\s+[\d.,]++\W*+$",
+        r"^\W*+(?:convert\s++|how\s+many\s+\w+\s+(?:are\s+)?in\s++)[\d.,]*+\s*+(?:km|kilomet(?:er|"
         r"re)s?|miles?|met(?:er|re)s?|"
         r"feet|foot|inch(?:es)?|cm|mm|kg|kilograms?|lbs?|pounds?|grams?|ounces?|celsius|"
         r"fahrenheit|lit(?:er|re)s?|gallons?|"
         r"hours?|minutes?|seconds?|days?|an?\s+(?:mile|hour|day|kilomet(?:er|re)))\b",
-        r"^\W*[零一二三四五六七八九十百千万\d]+(?:加|减|乘以?|"
+        r"^\W*+[零一二三四五六七八九十百千万\d]+(?:加|减|乘以?|"
         r"除以)[零一二三四五六七八九十百千万\d]+(?:等于|是)(?:多少|几)",
-        r"^\W*\d+的(?:平方根?|立方根?|\d+次方)(?:等于|是)?(?:多少|几)?\W*$",
+        r"^\W*+\d+的(?:平方根?|立方根?|\d+次方)(?:等于|是)?(?:多少|几)?\W*$",
     ),
     _rule(
         False,

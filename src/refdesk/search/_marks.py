@@ -17,17 +17,20 @@ _TAG_CHARS: Final = 1000
 _LABEL_CHARS: Final = 200
 _SPAN_CHARS: Final = 1000
 _TARGET_CHARS: Final = 2048
+LONGEST_CHARS: Final = 2200
+"""Characters of a citation's marker; a longer one is text, and is not waited for."""
 
-_ID: Final = r"(?:(?:#ref:)?(?:ref_)\d{1,6}|#ref:\d{1,6}|\d{1,3})(?!\d)"
+_ID: Final = r"(?:(?:#ref:)?(?:ref_)[0-9]{1,6}|#ref:[0-9]{1,6}|[0-9]{1,3})(?![0-9])"
 """In brackets.  A bare number of four digits is a year or a quantity."""
-_IDS: Final = rf"[ \t]*{_ID}(?:[ \t]*[,;，、；][ \t]*{_ID})*[ \t]*"
+_IDS: Final = rf"[ \t]*+{_ID}(?:[ \t]*+[,;，、；][ \t]*+{_ID})*+[ \t]*+"
+_BETWEEN_IDS: Final = re.compile(r"[,;，、；]")
 _ID_PART: Final = re.compile(
-    r"#?(?:r(?:e(?:f(?:[:_](?:r(?:e(?:f(?:_\d{0,6})?)?)?|\d{0,6})?)?)?)?|\d{0,6})"
+    r"#?(?:r(?:e(?:f(?:[:_](?:r(?:e(?:f(?:_[0-9]{0,6})?)?)?|[0-9]{0,6})?)?)?)?|[0-9]{0,6})"
 )
-_BARE_ID: Final = re.compile(r"(?:ref_)?\d{1,6}(?!\d)")
+_BARE_ID: Final = re.compile(r"(?:ref_)?[0-9]{1,6}(?![0-9])")
 
 _ATTRIBUTE: Final = re.compile(
-    r"\s+([^\s=<>\"'/]+)(?:\s*=\s*(?:\"([^\"]*)\"|'([^']*)'|([^\s\"'<>]+)))?"
+    r"(?<=\s)([^\s=<>\"'/]++)(?:\s*+=\s*+(?:\"([^\"]*)\"|'([^']*)'|([^\s\"'<>]++)))?"
 )
 _OPEN: Final = re.compile(
     r"<a((?:\s+[^\s=<>\"'/]+(?:\s*=\s*(?:\"[^\"]*\"|'[^']*'|[^\s\"'<>]+))?)+)\s*(/?)>",
@@ -45,19 +48,31 @@ _CONTENT: Final = re.compile(r"([^<]{0,200})</a\s{0,100}>", re.IGNORECASE)
 _CONTENT_PART: Final = re.compile(r"[^<]{0,200}(?:<(?:/(?:a\s{0,100})?)?)?", re.IGNORECASE)
 
 _BRACKET: Final = re.compile(rf"\[(\[)?({_IDS})\](?(1)\])")
-_DOUBLE_PART: Final = re.compile(r"\[\[[\dref_#:,;，、； \t]{0,200}\]?")
+_DOUBLE_PART: Final = re.compile(r"\[\[[0-9ref_#:,;，、； \t]{0,200}\]?")
 _SINGLE_PART: Final = re.compile(r"\[[^\[\]\n]{0,200}")
-_LABELLED: Final = re.compile(r"\[([^\[\]\n]{1,200})\]\(#ref:((?:ref_)?\d{1,6})\)")
+_LABELLED: Final = re.compile(r"\[([^\[\]\n]{1,200})\]\(#ref:((?:ref_)?[0-9]{1,6})\)")
 _LABELLED_PART: Final = re.compile(
-    r"\[[^\[\]\n]{1,200}\](?:\((?:#(?:r(?:e(?:f(?::[ref_\d]{0,12})?)?)?)?)?)?"
+    r"\[[^\[\]\n]{1,200}\](?:\((?:#(?:r(?:e(?:f(?::[ref_0-9]{0,12})?)?)?)?)?)?"
 )
-_LENTICULAR: Final = re.compile(r"【(\d{1,3})(?!\d)[^【】\n]{0,20}】")
-_LENTICULAR_PART: Final = re.compile(r"【\d{0,3}(?:(?!\d)[^【】\n]{0,20})?")
-_ANCHOR: Final = re.compile(r"#ref:((?:ref_)?\d{1,6})(?!\d)")
-_NUMBER: Final = re.compile(r"(?:#?ref[:_])?(?:ref_)?0*(\d{1,6})")
-_MARKER_TEXT: Final = re.compile(rf"\s*\[?{_IDS}\]?\s*|\s*")
+_LENTICULAR: Final = re.compile(r"【([0-9]{1,3})(?![0-9])[^【】\n]{0,20}】")
+_LENTICULAR_PART: Final = re.compile(r"【[0-9]{0,3}(?:(?![0-9])[^【】\n]{0,20})?")
+_IN_TARGET: Final = r"[^\s<>()]"
+_TARGET: Final = re.compile(
+    rf"(?P<ours>(?=https?://|#ref:(?:ref_)?[0-9]{{1,6}}\)))?"
+    rf"(?:{_IN_TARGET}++|\((?:{_IN_TARGET}++|\({_IN_TARGET}*+\))*+\))*+(?P<end>\))?"
+)
+_TARGET_PART: Final = re.compile(
+    rf"(?:{_IN_TARGET}++|\((?:{_IN_TARGET}++|\({_IN_TARGET}*+\))*+\))*+"
+    rf"(?:\((?:{_IN_TARGET}++|\({_IN_TARGET}*+\))*+(?:\({_IN_TARGET}*+)?)?\Z"
+)
+"""A target may hold parentheses, two deep."""
+_ANCHOR: Final = re.compile(r"#ref:((?:ref_)?[0-9]{1,6})(?![0-9])")
+_NUMBER: Final = re.compile(r"(?:#?ref[:_])?(?:ref_)?0*([0-9]{1,6})")
+_MARKER_TEXT: Final = re.compile(rf"\s*+\[?+{_IDS}\]?+\s*+|\s*")
 
-_FENCE_LEAD: Final = re.compile(r"[ \t>]*(?:(?:[-*+]|\d{1,9}[.)])[ \t]+)*[ \t]*")
+_RUN: Final = re.compile(r"`++|~++")
+_TICKS: Final = re.compile("`++")
+_FENCE_LEAD: Final = re.compile(r"[ \t>]*+(?:(?:[-*+]|[0-9]{1,9}[.)])[ \t]++)*+")
 _FENCE_END: Final = re.compile(r"[ \t>]*(`{3,}|~{3,})[ \t\r]*")
 _FENCE_END_PART: Final = re.compile(r"[ \t>]{0,40}(?:`{0,40}|~{0,40})[ \t\r]{0,40}")
 
@@ -139,7 +154,7 @@ def _reference(held: str, at: int, opened: re.Match[str], *, final: bool) -> Mar
 
 def _mark(raw: str, name: str, content: str) -> Mark:
     is_marker = bool(_MARKER_TEXT.fullmatch(content))
-    ids = (name,) if name else tuple(re.findall(r"\d{1,6}", content)) if is_marker else ()
+    ids = (name,) if name else tuple(re.findall(r"[0-9]{1,6}", content)) if is_marker else ()
     shown = content.strip() or (f"[{name}]" if name else "")
     if not ids:
         return Mark(raw=raw, label=content)
@@ -150,7 +165,7 @@ def bracket(held: str, at: int, *, final: bool) -> Mark | int | None:
     """Look at a ``[``."""
     rest = held[at : at + 2 * _LABEL_CHARS]
     if (match := _BRACKET.match(rest)) and len(match[2]) < _LABEL_CHARS:
-        ids = tuple(re.split(r"[ \t]*[,;，、；][ \t]*", match[2].strip()))
+        ids = tuple(name.strip() for name in _BETWEEN_IDS.split(match[2]))
         raw = match[0]
         after = at + match.end()
         if after == len(held):
@@ -176,16 +191,12 @@ def bracket(held: str, at: int, *, final: bool) -> Mark | int | None:
 
 def _target(held: str, at: int, *, final: bool) -> int | None:
     """Return where a link's target has ended, 0 if it is none that is ours, None to wait."""
-    depth = 0
-    for place in range(at, min(len(held), at + _TARGET_CHARS)):
-        char = held[place]
-        if char in " \t\r\n<>":
-            return 0
-        depth += (char == "(") - (char == ")")
-        if depth < 0:
-            ours = re.match(r"https?://|#ref:(?:ref_)?\d{1,6}\)", held[at : place + 1])
-            return place + 1 if ours else 0
-    return 0 if final or len(held) >= at + _TARGET_CHARS else None
+    stop = at + _TARGET_CHARS
+    target = _TARGET.match(held, at, stop)
+    if target is not None and target["end"]:
+        return target.end() if target["ours"] is not None else 0
+    waits = not final and stop > len(held) and _TARGET_PART.match(held, at)
+    return None if waits else 0
 
 
 def anchor(held: str, at: int, *, final: bool) -> Mark | int | None:
@@ -209,6 +220,11 @@ def lenticular(held: str, at: int, *, final: bool) -> Mark | int | None:
     return at + 1
 
 
+def _run_end(held: str, at: int) -> int:
+    run = _RUN.match(held, at, at + _SPAN_CHARS)
+    return run.end() if run else at
+
+
 def may_open_fence(before: str) -> bool:
     """Whether a line that begins so may open a fenced block here."""
     return _FENCE_LEAD.fullmatch(before) is not None
@@ -216,16 +232,13 @@ def may_open_fence(before: str) -> bool:
 
 def fence(held: str, at: int, *, final: bool) -> str | None:
     """Return the fence that opens here; empty if there is none; None to wait."""
-    char = held[at]
-    end = at
-    while end < len(held) and held[end] == char:
-        end += 1
+    end = _run_end(held, at)
     if end == len(held) and not final:
         return None
     if end - at < 3:
         return ""
     line = held[end : end + _LABEL_CHARS].split("\n", 1)[0]
-    if char == "`" and "`" in line:
+    if held[at] == "`" and "`" in line:
         return ""
     if end + len(line) == len(held) and len(line) < _LABEL_CHARS and not final:
         return None
@@ -247,14 +260,12 @@ def code_span(held: str, at: int, *, final: bool) -> int | None:
     """Return where the code has ended that begins here, or the place behind the ticks."""
     if held[at] == "~":
         return at + 1
-    end = at
-    while end < len(held) and held[end] == "`":
-        end += 1
+    end = _run_end(held, at)
     if end == len(held):
         return end if final else None
     size = end - at
     line = held[end : end + _SPAN_CHARS].split("\n", 1)[0]
-    for run in re.finditer("`+", line):
+    for run in _TICKS.finditer(line):
         if len(run[0]) != size:
             continue
         # At the very end, another tick may follow.

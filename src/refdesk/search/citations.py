@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import Final
 
 from refdesk.search import _marks as marks
 from refdesk.types import Reference
@@ -54,6 +55,8 @@ class UnknownCitation:
     end: int
 
 
+_SHORT: Final = 256
+
 Piece = Text | Citation | UnknownCitation
 
 
@@ -71,6 +74,8 @@ class CitationParser:
         self._custom = marks.Custom.read(format)
         self._starts = marks.starts(self._custom)
         self._held = ""
+        self._looked = 0
+        """How much of what is held was there when it was last looked at."""
         self._at = 0
         self._line = ""
         """The line before what is held, as far as it matters."""
@@ -84,7 +89,9 @@ class CitationParser:
     def feed(self, text: str) -> list[Piece]:
         """Take the next piece of the answer; return what is certain by now."""
         self._held += text
-        return self._scan(final=False)
+        # What waits for its end is looked at with each piece while it is short, then seldom.
+        grown = min(self._looked + self._looked // 4, marks.LONGEST_CHARS)
+        return [] if _SHORT < len(self._held) < grown else self._scan(final=False)
 
     def finish(self) -> list[Piece]:
         """Return the rest.  A tag of ours that was cut off is not shown."""
@@ -197,14 +204,14 @@ class CitationParser:
 
     def _before(self, at: int) -> str:
         """Return the line up to here, or its last characters if it is long."""
-        line = self._held.rfind("\n", 0, at) + 1
-        if line == 0:
-            return (self._line + self._held[max(0, at - marks.LEAD_CHARS) : at])[
-                -marks.LEAD_CHARS :
-            ]
-        return self._held[max(line, at - marks.LEAD_CHARS) : at]
+        begin = max(0, at - marks.LEAD_CHARS)
+        line = self._held.rfind("\n", begin, at) + 1
+        if line or begin:
+            return self._held[max(line, begin) : at]
+        return (self._line + self._held[:at])[-marks.LEAD_CHARS :]
 
     def _drop(self, at: int) -> None:
         self._line = self._before(at)
         self._held = self._held[at:]
+        self._looked = len(self._held)
         self._at += at

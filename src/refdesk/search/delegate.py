@@ -25,8 +25,8 @@ _MAX_ANSWER_CHARS: Final = 2_000_000
 _WRAPPERS: Final = 4
 """How many layers are taken off an answer: ``next`` around ``data`` around JSON in a fence."""
 
-_THINKING: Final = re.compile(r"<think(?:ing)?>.*?</think(?:ing)?>", re.DOTALL)
-_FENCE: Final = re.compile(r"```[\w-]*\s*\n?(.*?)```", re.DOTALL)
+_THINKING: Final = re.compile(r"<(/?)think(?:ing)?>")
+_FENCE: Final = re.compile(r"```[\w-]*+\s*+(.*?)```", re.DOTALL)
 
 
 class Delegate(Protocol):
@@ -149,15 +149,28 @@ def read_answer(answer: Any) -> Any:
         elif isinstance(answer, str):
             found = _json_in(answer[:_MAX_ANSWER_CHARS])
             if found is None:
-                return _THINKING.sub("", answer).strip()
+                return _without_thinking(answer)
             answer = found
         else:
             return answer
     return answer
 
 
+def _without_thinking(text: str) -> str:
+    """Return a text without its closed blocks of thinking; one that is never closed stays."""
+    kept: list[str] = []
+    at, opened = 0, -1
+    for tag in _THINKING.finditer(text):
+        if not tag[1]:
+            opened = tag.start() if opened < 0 else opened
+        elif opened >= 0:
+            kept.append(text[at:opened])
+            at, opened = tag.end(), -1
+    return "".join((*kept, text[at:])).strip()
+
+
 def _json_in(text: str) -> Any:
-    text = _THINKING.sub("", text).strip()
+    text = _without_thinking(text)
     candidates = [text, *(match[1] for match in _FENCE.finditer(text))]
     candidates += [text[text.find(a) : text.rfind(b) + 1] for a, b in ("{}", "[]") if a in text]
     for candidate in candidates:

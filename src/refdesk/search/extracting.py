@@ -8,9 +8,12 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
+
+_MOST_CHARS: Final = 512 * 1024
+"""Characters of a user's texts that are looked at for a query; the rest is not asked."""
 
 _MARKER: Final = re.compile(r"Perform a web search for the query:\s*", re.IGNORECASE)
 """What Claude Code (2.1.197) and DeepSeek's harness write before the query."""
@@ -32,16 +35,25 @@ _SECRETS: Final[tuple[tuple[str, re.Pattern[str]], ...]] = (
     (
         "a private key",
         re.compile(
-            r"-----BEGIN [A-Z0-9 ]*PRIVATE KEY.*?(?:END [A-Z0-9 ]*PRIVATE KEY-----|\Z)", re.DOTALL
+            r"-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY"
+            r".*?(?:END [A-Z0-9 ]{0,40}PRIVATE KEY-----|\Z)",
+            re.DOTALL,
         ),
     ),
     ("a bearer token", re.compile(r"\b(?:Bearer|Basic)\s+[A-Za-z0-9._~+/=-]{12,}", re.IGNORECASE)),
-    ("a JSON web token", re.compile(r"\beyJ[\w-]{8,}\.[\w-]{4,}(?:\.[\w-]*)?")),
+    (
+        "a JSON web token",
+        # What ends the run is looked at once, and not from each place where a token could begin.
+        re.compile(
+            r"(?<![\w-])(?=[\w-]*+\.[\w-]{4})(?P<kept>[\w-]*?)"
+            r"\beyJ[\w-]{8,}+\.[\w-]{4,}+(?:\.[\w-]*+)?"
+        ),
+    ),
     (
         "an API key",
         re.compile(
             r"\b(?:(?:sk|pk|rk|ak|key|tvly|rdk|xai|gsk|hf|npm|pypi|glpat|dop_v1|shpat|pplx|r8|ghp|gho"
-            r"|ghu|ghs|ghr|github_pat|xox[a-z]|whsec|jina|fc|api)[-_](?=[\w.-]*\d)|SG\.|AKIA|ASIA"
+            r"|ghu|ghs|ghr|github_pat|xox[a-z]|whsec|jina|fc|api)[-_](?=[\w.-]{0,100}?\d)|SG\.|AKIA|ASIA"
             r"|AIza|ya29\.)[A-Za-z0-9_.-]{14,}"
         ),
     ),
@@ -93,21 +105,36 @@ def extract_query(user_texts: Sequence[str], max_chars: int) -> ExtractedQuery:
             text = part[match.end() :]
             break
     else:
-        text = " ".join(_NOTE.sub(" ", _BLOCK.sub(" ", part)) for part in user_texts)
-    text, removed = cut_secrets(text)
+        text = " ".join(_NOTE.sub(" ", _BLOCK.sub(" ", part)) for part in _bounded(user_texts))
+    text, removed = cut_secrets(text[:_MOST_CHARS])
+    text = text.lstrip()[: 20 * max_chars + 1000]  # enough to fill the query
     if not text.isprintable():
         text = "".join([" " if _invisible(char) else char for char in text])
     return ExtractedQuery(text=shorten(" ".join(text.split()), max_chars), removed=removed)
+
+
+def _bounded(texts: Sequence[str]) -> Iterator[str]:
+    """Yield the texts up to `_MOST_CHARS` characters in all."""
+    room = _MOST_CHARS
+    for text in texts:
+        if room <= 0:
+            return
+        yield text[:room]
+        room -= len(text)
 
 
 def cut_secrets(text: str) -> tuple[str, tuple[str, ...]]:
     """Return the text without what looks like a secret, and what kinds were cut out."""
     removed: list[str] = []
     for name, pattern in _SECRETS:
-        text, count = pattern.subn(" ", text)
+        text, count = pattern.subn(_blank, text)
         if count and name not in removed:
             removed.append(name)
     return text, tuple(removed)
+
+
+def _blank(secret: re.Match[str]) -> str:
+    return secret.groupdict(default="").get("kept", "") + " "
 
 
 def shorten(text: str, max_chars: int) -> str:

@@ -17,15 +17,15 @@ _MOST_CHARS: Final = 300
 """Longer texts are no follow-up, and no frame for one."""
 
 _ENGLISH: Final = re.compile(
-    r"(?:(?:and|but|ok(?:ay)?|so|then|now)[,\s]+)?"
-    r"(?P<lead>what\s+about|how\s+about|same\s+for|and)?\s*"
-    r"(?P<prep>(?:of|in|for|at|on|from|with|to|by|about|since|during)\b)?\s*"
-    r"(?P<new>[^\s?!,;:][^?!,;:\n]{0,60}?)\s*[?.!]*",
+    r"(?:(?:and|but|ok(?:ay)?|so|then|now)[,\s]++)?"
+    r"(?P<lead>what\s+about|how\s+about|same\s+for|and)?\s*+"
+    r"(?P<prep>(?:of|in|for|at|on|from|with|to|by|about|since|during)\b)?\s*+"
+    r"(?P<new>[^\s?!,;:][^?!,;:\n]{0,60}?)\s*+[?.!]*+",
     re.IGNORECASE,
 )
 _CHINESE: Final = re.compile(
-    r"(?P<lead>那么|那麼|那|换成|換成|再看)?\s*[，,]?\s*(?P<new>[^\s，,。？?！!的呢]{1,16})"
-    r"(?P<end>的?呢|的话呢|怎么样呢)?\s*[？?。！!]*"
+    r"(?P<lead>那么|那麼|那|换成|換成|再看)?\s*+[，,]?\s*+(?P<new>[^\s，,。？?！!的呢]{1,16})"
+    r"(?P<end>的?呢|的话呢|怎么样呢)?\s*+[？?。！!]*+"
 )
 
 _YEAR: Final = re.compile(r"(?<![\w.])(?:1[89]|20|21)\d{2}(?=年|(?!\w|[.-]\d))")
@@ -84,7 +84,7 @@ def is_followup(text: str) -> bool:
     """Whether a text looks as if it needs the one before it to be understood."""
     if len(text) > _MOST_CHARS:
         return False
-    if _LEAD.match(text) or re.search(r"呢\s*[？?。]?\s*$", text):
+    if _LEAD.match(text) or re.search(r"呢\s*+[？?。]?+\s*+$", text):
         return True
     return len(text) <= 120 and _PRONOUN.search(text) is not None
 

@@ -21,7 +21,7 @@ from refdesk.uses import BUILTIN, Uses
 _SENT_CHARS: Final = 2_000
 """Of each item's content: enough to judge it by."""
 
-_ID: Final = re.compile(r"\[?(?:#?ref[:_])?(?:ref_)?0*(\d{1,6})\]?")
+_ID: Final = re.compile(r"\[?(?:#?ref[:_])?(?:ref_)?0*([0-9]{1,6})\]?")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

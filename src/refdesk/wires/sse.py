@@ -39,22 +39,28 @@ class Decoder:
     """Cut a stream of bytes into events, however the bytes were cut."""
 
     def __init__(self) -> None:
-        self._buffer = b""
+        self._held = bytearray()
         self._searched = 0
 
     def feed(self, data: bytes) -> Iterator[Event]:
         """Yield the events that are whole by now; UpstreamError if one is too long."""
-        buffer = self._buffer + data if self._buffer else data
+        held = self._held
+        if held:
+            held += data
+        buffer = held or data
         start = 0
         at = max(0, self._searched - 3)
         # Nearly all upstreams end lines with a line feed alone, which is found without a pattern.
         find = _first_end if b"\r" in buffer else _first_plain_end
         while (end := find(buffer, at)) > 0:
-            yield _event(buffer[start:end])
+            yield _event(bytes(buffer[start:end]))
             start = at = end
-        self._buffer = buffer[start:]
-        self._searched = len(self._buffer)
-        if len(self._buffer) > MAX_EVENT_BYTES:
+        if held:
+            del held[:start]
+        else:
+            held += memoryview(data)[start:]
+        self._searched = len(held)
+        if len(held) > MAX_EVENT_BYTES:
             raise UpstreamError(
                 f"the upstream sent an event of more than {MAX_EVENT_BYTES} bytes",
                 fault="bad_response",
@@ -62,16 +68,16 @@ class Decoder:
 
     def finish(self) -> Event | None:
         """Return the last event, where the stream ended without a blank line after it."""
-        rest, self._buffer, self._searched = self._buffer, b"", 0
+        rest, self._held, self._searched = bytes(self._held), bytearray(), 0
         return _event(rest) if rest.strip() else None
 
 
-def _first_plain_end(buffer: bytes, at: int) -> int:
+def _first_plain_end(buffer: bytes | bytearray, at: int) -> int:
     found = buffer.find(b"\n\n", at)
     return found + 2 if found >= 0 else -1
 
 
-def _first_end(buffer: bytes, at: int) -> int:
+def _first_end(buffer: bytes | bytearray, at: int) -> int:
     match = _END.search(buffer, at)
     # A carriage return at the very end may be half of a line end.
     if match is None or (match.end() == len(buffer) and buffer.endswith(b"\r")):

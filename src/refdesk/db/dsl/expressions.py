@@ -110,7 +110,7 @@ def split_list(text: str) -> list[str]:
 def read_type(text: str) -> tuple[CastType, tuple[int, ...]]:
     """Read a type with its size: ``decimal 11,2``."""
     match = re.fullmatch(
-        r"\s*([a-zA-Z]+)(?:\s*\(?\s*(\d{1,4})(?:\s*,\s*(\d{1,3}))?\s*\)?)?\s*", text
+        r"\s*+([a-zA-Z]+)(?:\s*+\(?+\s*+(\d{1,4})(?:\s*+,\s*+(\d{1,3}))?\s*+\)?)?\s*", text
     )
     name = match[1].lower() if match else ""
     name = {"int": "integer", "varchar": "string", "timestamp": "datetime", "bool": "boolean"}.get(

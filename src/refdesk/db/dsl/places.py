@@ -13,6 +13,9 @@ from refdesk.db.dsl.types import Diagnostic, Position
 _SPACE: Final = re.compile(r"[ \t\n\r]*")
 _ATOM: Final = re.compile(r'"(?:[^"\\]|\\.)*"|[^\s,\]}]+', re.DOTALL)
 
+_MOST_LEVELS: Final = 100
+"""Levels whose places are told; what is deeper stands where the value around it stands."""
+
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Places:
@@ -48,7 +51,7 @@ def _scan(text: str, spans: dict[str, tuple[int, int]]) -> None:
     at = _skip(text, 0)
     stack: list[_Open] = []
     path = ""
-    while at < len(text):
+    while at < len(text) and len(stack) < _MOST_LEVELS:
         char = text[at]
         if char in "{[":
             stack.append(_Open(path=path, start=at, is_object=char == "{"))

@@ -20,7 +20,7 @@ _LAYERS: Final = 6
 """How many wrappers are taken off: a fence in a text part in ``content`` in ``data``."""
 _WRAPPERS: Final = ("dsl", "data", "next", "result", "structuredContent", "content", "text")
 _THINKING: Final = re.compile(r"<think(?:ing)?>.*?(?:</think(?:ing)?>|\Z)", re.DOTALL)
-_FENCE: Final = re.compile(r"```[\w-]*\s*\n?(.*?)```", re.DOTALL)
+_FENCE: Final = re.compile(r"```[\w-]*+\s*+(.*?)```", re.DOTALL)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

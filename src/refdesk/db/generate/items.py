@@ -26,6 +26,8 @@ _NUMBER_OF: Final = re.compile(r"(?i)\b(?:number|count|sum|average|percentage|sh
 _STOPS: Final = frozenset(",;:.?!，。；：？！、(")
 _SMALL: Final = frozenset({"stop", "of", "with", "and"})
 """What may stand between two words that belong together."""
+_MOST_SKIPPED: Final = 20
+"""Words that say nothing between two that do; beyond it the two do not belong together."""
 
 
 @dataclass(slots=True, eq=False)
@@ -82,14 +84,16 @@ class Items:
     def after(self, item: Item, *, skip: bool = True) -> Item | None:
         """Return the next item, past those that say nothing."""
         at = self.row.index(item) + 1
-        while skip and at < len(self.row) and self.row[at].small:
+        stop = min(len(self.row), at + _MOST_SKIPPED)
+        while skip and at < stop and self.row[at].small:
             at += 1
         return self.row[at] if at < len(self.row) else None
 
     def before(self, item: Item, *, skip: bool = True) -> Item | None:
         """Return the item before, past those that say nothing."""
         at = self.row.index(item) - 1
-        while skip and at >= 0 and self.row[at].small:
+        stop = max(-1, at - _MOST_SKIPPED)
+        while skip and at > stop and self.row[at].small:
             at -= 1
         return self.row[at] if at >= 0 else None
 

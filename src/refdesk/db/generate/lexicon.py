@@ -168,7 +168,7 @@ CONCEPTS: Final[dict[Concept, str]] = {
 
 CHANGES: Final = (
     # An order: the verb begins a sentence or a clause.
-    r"(?:^|[.;,:!?\n]\s*|\b(?:to|please|and|then|now|also|must|should|you|just|i)\s+)"
+    r"(?:^|[.;,:!?]\s*+|\n[^\S\n]*+|\b(?:to|please|and|then|now|also|must|should|you|just|i)\s+)"
     r"(?:insert|delete|drop|truncate|alter|update|overwrite|erase|wipe|purge|grant|revoke|rename"
     r"|modify|remove|add|create|set|change|increase|decrease|raise|reset|cancel|assign|replace"
     r"|clear|send)\b(?!\s*(?:date|time)s?\b)"

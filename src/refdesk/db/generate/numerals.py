@@ -63,24 +63,25 @@ _SCALE: Final = (
     r"(?:\s?(?:thousand|million|billion|hundred)\b|(?:k|mn|m|bn|b)\b|\s?(?:百万|千万|[百千万亿]))"
 )
 WORD: Final = rf"(?:{'|'.join(sorted(_WORDS, key=len, reverse=True))})"
-HAN: Final = "[零〇一二两三四五六七八九十百千万亿]+"
+HAN: Final = "[零〇一二两三四五六七八九十百千万亿]{1,24}"
 
 NUMBER: Final = (
     rf"(?:(?:{_DIGITS}){_SCALE}?|\b{WORD}\b(?:\s(?:hundred|thousand|million|billion)\b)?|{HAN})"
 )
 """A pattern without groups for one number, without sign or unit."""
 
-SMALL: Final = rf"(?:\d{{1,4}}|\b{WORD}\b|[一二两三四五六七八九十百]+)"
+SMALL: Final = rf"(?:\d{{1,4}}|\b{WORD}\b|[一二两三四五六七八九十百]{{1,8}})"
 """A pattern for a count of something."""
 
-_PARTS: Final = re.compile(rf"\s*({_DIGITS})\s*(\D*?)\s*\Z")
+_PARTS: Final = re.compile(rf"({_DIGITS})\s*+(\D*)")
 
 
 def read_number(text: str) -> Number | None:
     """Return the value of what `NUMBER` matched; None where it is no number after all."""
     text = text.strip().lower()
     if match := _PARTS.fullmatch(text):
-        scale = _SCALES.get(match[2], 1 if not match[2] else 0)
+        unit = match[2].strip()
+        scale = _SCALES.get(unit, 1 if not unit else 0)
         return _plain(Decimal(match[1].replace(",", "")) * scale) if scale else None
     first, _, second = text.partition(" ")
     if first in _WORDS and (not second or second in _SCALES):

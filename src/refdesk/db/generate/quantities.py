@@ -50,7 +50,7 @@ _BEFORE: Final[tuple[tuple[Comparison, str], ...]] = (
         ">=",
         (
             r"at\s+least|no\s+less\s+than|not\s+less\s+than|no\s+fewer\s+than|no\s+lower\s+than"
-            r"|greater\s+than\s+or\s+equal\s+to|a?\s*minimum\s+of|>=|≥|不低于|不少于|不小于|至少|最少"
+            r"|greater\s+than\s+or\s+equal\s+to|(?:a\s*+)?minimum\s+of|>=|≥|不低于|不少于|不小于|至少|最少"
             r"|大于等于|大于或等于"
         ),
     ),
@@ -58,7 +58,7 @@ _BEFORE: Final[tuple[tuple[Comparison, str], ...]] = (
         "<=",
         (
             r"at\s+most|no\s+more\s+than|not\s+more\s+than|no\s+higher\s+than|not\s+over|up\s+to"
-            r"|less\s+than\s+or\s+equal\s+to|a?\s*maximum\s+of|<=|≤|不超过|不高于|不大于|不多于|至多"
+            r"|less\s+than\s+or\s+equal\s+to|(?:a\s*+)?maximum\s+of|<=|≤|不超过|不高于|不大于|不多于|至多"
             r"|最多|小于等于|小于或等于"
         ),
     ),
@@ -105,10 +105,10 @@ def _amount(name: str) -> str:
 
 
 _QUANTITY: Final = re.compile(
-    rf"(?:(?P<before>\b(?:between|from)\s+|介于|在|{'|'.join(_p for _, _p in _BEFORE)})\s*)?"
+    rf"(?:(?P<before>\b(?:between|from)\s++|介于|在|{'|'.join(_p for _, _p in _BEFORE)})\s*+)?"
     rf"(?<![A-Za-z0-9_.]){_amount('low')}(?![A-Za-z0-9_])"
-    rf"(?:(?P<link>\s+(?:and|to)\s+|\s*[-–~]\s*|\s*[到至和与]\s*){_amount('high')}(?:之间)?)?"
-    rf"(?P<after>\s*(?:{'|'.join(_p for _, _p in _AFTER)}))?"
+    rf"(?:(?P<link>\s++(?:and|to)\s++|\s*+[-–~]\s*+|\s*+[到至和与]\s*+){_amount('high')}(?:之间)?)?"
+    rf"(?P<after>\s*+(?:{'|'.join(_p for _, _p in _AFTER)}))?"
 )
 
 

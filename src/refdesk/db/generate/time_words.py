@@ -94,7 +94,7 @@ _HAN_YEARS: Final = {"今年": 0, "去年": -1, "前年": -2, "明年": 1, "本�
 _MONTH: Final = rf"(?:{'|'.join(sorted(MONTHS, key=len, reverse=True))})\b\.?"
 _WEEKDAY: Final = "(?:monday|tuesday|wednesday|thursday|friday|saturday|sunday)"
 _UNIT: Final = r"(?:hour|day|week|month|quarter|year)s?\b"
-_HAN_COUNT: Final = r"(?:\d{1,4}|[一二两三四五六七八九十百]+|半)"
+_HAN_COUNT: Final = r"(?:\d{1,4}|[一二两三四五六七八九十百]{1,8}|半)"
 _YEAR: Final = r"(?:1[5-9]|20|21)\d\d"
 Reader = Callable[[re.Match[str], datetime], Span | None]
 

@@ -20,18 +20,18 @@ _OPINION: Final = re.compile(
 )
 _ASIDES: Final = re.compile(
     # Spans of time include both their ends anyway, and what is joined follows from the relations.
-    r"[,(]?\s*\b(?:inclusive of|including) (?:both |the )?"
+    r"(?:[,(]\s*+|(?<![\s,(])\s*+)\b(?:inclusive of|including) (?:both |the )?"
     r"(?:\d+ \w+ ago|today(?:'s date)?|(?:both )?(?:start and end dates?|ends))\)?"
-    r"|\s*\(inclusive\)"
-    r"|(?<=last week)[\s,(]*(?:exclusive of|excluding|not including) the current week\)?"
-    r"|(?<=last month)[\s,(]*(?:exclusive of|excluding|not including) the current month\)?"
-    r"|,?\s*\b(?:by|based on) (?:(?:doing|performing|using) )?(?:an? )?"
+    r"|(?<!\s)\s*+\(inclusive\)"
+    r"|(?<=last week)[\s,(]*+(?:exclusive of|excluding|not including) the current week\)?"
+    r"|(?<=last month)[\s,(]*+(?:exclusive of|excluding|not including) the current month\)?"
+    r"|(?:,\s*+|(?<![\s,])\s*+)\b(?:by|based on) (?:(?:doing|performing|using) )?(?:an? )?"
     r"(?:(?:left|inner|right|outer) )*join(?:ing)?\b[^.?!]*",
     re.IGNORECASE,
 )
 _ROUNDED: Final = re.compile(
-    r",?\s*\b(?:rounded|round(?: (?:it|them|the result|the answer))?) (?:off )?to "
-    r"(?:the nearest )?(?P<digits>\d|one|two|three) decimals?(?: places?| points?)?",
+    r"(?:,\s*+|(?<![\s,])\s*+)\b(?:rounded|round(?: (?:it|them|the result|the answer))?) "
+    r"(?:off )?to (?:the nearest )?(?P<digits>\d|one|two|three) decimals?(?: places?| points?)?",
     re.IGNORECASE,
 )
 _VARIES: Final = re.compile(

@@ -17,11 +17,8 @@ from msgspec import Raw
 from refdesk.errors import UpstreamError, WireError
 from refdesk.http import normal_url
 from refdesk.wires.base import GatewaySearch
-from refdesk.wires.citations import CitationFinder
+from refdesk.wires.citations import MAX_CITED_CHARS, CitationFinder
 from refdesk.wires.document import Document, dump, elements, kind, members, string
-
-MAX_CITED_CHARS: Final = 256 * 1024
-"""How much of one answer is searched for citations; far more than models write in one."""
 
 _JSON_PIECE: Final = re.compile(r'"(?:[^"\\]|\\.)*+"?|[^"]+', re.DOTALL)
 _JSON_ESCAPE: Final = re.compile(r"\\.", re.DOTALL)

@@ -17,7 +17,8 @@ from msgspec import Raw
 from refdesk.errors import UpstreamError, WireError
 from refdesk.wires.base import GatewaySearch, StreamRewriter
 from refdesk.wires.chat.chunks import Chunk, is_json, read_chunk
-from refdesk.wires.chat.response import MAX_CITED_CHARS, Citing, annotation_list
+from refdesk.wires.chat.response import Citing, annotation_list
+from refdesk.wires.citations import MAX_CITED_CHARS
 from refdesk.wires.document import Document, dump, elements, kind, members, plain
 from refdesk.wires.openai_error import error_body
 from refdesk.wires.sse import Decoder, Event, encode

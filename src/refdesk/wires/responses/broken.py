@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Final
 
 from msgspec import Raw
@@ -42,7 +42,7 @@ def is_complete(tail: bytes) -> bool:
 
     The event may be longer than the tail: then its own last fields tell.
     """
-    if any(_ends(tail, sign) for sign in _SIGNS):
+    if _ends(tail):
         return True
     tail = _without_trailers(tail)
     if _BOUNDARY.search(tail) or tail.startswith((b"event:", b"data:", b"\xef\xbb\xbf")):
@@ -53,24 +53,36 @@ def is_complete(tail: bytes) -> bool:
     return tail.endswith(b"}") and _OF_RESPONSE.search(tail) is not None and not begun
 
 
-def _ends(tail: bytes, sign: bytes) -> bool:
-    """Whether a whole event that is terminal bears this sign; the text of an answer may too."""
-    at = len(tail)
-    while (at := tail.rfind(sign, 0, at)) >= 0:
-        line = max(tail.rfind(b"\n", 0, at), tail.rfind(b"\r", 0, at)) + 1
-        if _TERMINAL.match(tail, line):
-            return _whole(tail[line:])
+def _ends(tail: bytes) -> bool:
+    """Whether a whole event is terminal; the text of an answer may hold its signs, too."""
+    undecided = set(_SIGNS)
+    for start, end in _lines_backwards(tail):
+        borne = {sign for sign in undecided if tail.find(sign, start, end) >= 0}
+        if borne and _TERMINAL.match(tail, start):
+            if _whole(tail[start:]):
+                return True
+            undecided -= borne
     return False
 
 
 def _without_trailers(tail: bytes) -> bytes:
     """Take off what may follow the last event: blank lines, comments, ``[DONE]``."""
-    while True:
-        tail = tail.rstrip()
-        line = tail[max(tail.rfind(b"\n"), tail.rfind(b"\r")) + 1 :]
-        if line not in (b"data: [DONE]", b"data:[DONE]") and not line.startswith(b":"):
-            return tail
-        tail = tail[: -len(line)]
+    for start, end in _lines_backwards(tail):
+        line = tail[start:end].rstrip()
+        if line and line not in (b"data: [DONE]", b"data:[DONE]") and not line.startswith(b":"):
+            return tail[: start + len(line)]
+    return b""
+
+
+def _lines_backwards(data: bytes) -> Iterator[tuple[int, int]]:
+    """Yield where each line begins and ends, the last one first."""
+    if b"\r" in data:
+        data = data.replace(b"\r", b"\n")
+    end = len(data)
+    while end >= 0:
+        start = data.rfind(b"\n", 0, end) + 1
+        yield start, end
+        end = start - 1
 
 
 def broken_stream(head: bytes, tail: bytes, message: str) -> bytes:

@@ -15,7 +15,7 @@ BUILTIN = {
     **dict.fromkeys((27, 28, 29, 30, 31, 36, 50, 51, 52, 53, 54, 57, 58), "yyyy-mm-dd"),
 }  # fmt: skip
 _TOKEN = re.compile(
-    r'"(?P<quoted>[^"]*)"?|\\(?P<escaped>.)|_(?P<room>.)|\*(?P<fill>.)|\[(?P<bracket>[^\]]*)\]'
+    r'"(?P<quoted>[^"]*)"?|\\(?P<escaped>.)|_(?P<room>.)|\*(?P<fill>.)|\[(?P<bracket>[^\[\]]*+)\]'
     r"|(?P<general>General)|(?P<half>AM/PM|A/P|上午/下午)|(?P<clock>y+|m+|d+|h+|s+|e+(?![+-]))"
     r"|(?P<power>E[+-])|(?P<digit>[0#?])|(?P<sign>.)",
     re.IGNORECASE | re.DOTALL,
