@@ -60,7 +60,8 @@ def set_up(*, level: str = "INFO", json: bool | None = None) -> None:
     root.setLevel(level)
     # Libraries' warnings become lines of the log, too; what native code writes by itself does not.
     logging.captureWarnings(True)
-    os.environ.setdefault("LANCE_LOG", "error")
+    for variable in ("LANCE_LOG", "LANCEDB_LOG"):
+        os.environ.setdefault(variable, "error")
     # The server's own lines on every connection say nothing that ours do not.
     logging.getLogger("uvicorn.access").disabled = True
     logging.getLogger("httpx2").setLevel(logging.WARNING)

@@ -128,4 +128,4 @@ def test_model_is_checked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> No
     other.write_bytes(b"something else")
     monkeypatch.setattr(minilm_module, "_model_path", lambda: other)
     with pytest.raises(EmbedderError, match=hashlib.sha256(b"something else").hexdigest()):
-        minilm_module._model.__wrapped__()
+        minilm_module._model.__wrapped__(False)

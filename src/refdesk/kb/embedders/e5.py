@@ -6,7 +6,6 @@ Questions and passages have forms of their own, which the model was trained on.
 
 from __future__ import annotations
 
-import asyncio
 import os
 import threading
 from collections.abc import Sequence
@@ -17,6 +16,7 @@ import numpy as np
 
 from refdesk.errors import EmbedderError
 from refdesk.kb.embedders._base import EMBEDDERS, Embedder, unit
+from refdesk.kb.embedders._threads import embed_passages, embed_question
 from refdesk.kb.vectors import Vector, Vectors
 
 _DIMENSION: Final = 384
@@ -48,11 +48,11 @@ class E5(Embedder):
 
     async def passages(self, texts: Sequence[str]) -> Vectors:
         """Return one vector per text, in the form of passages."""
-        return await asyncio.to_thread(_embed, texts, asked=False)
+        return await embed_passages(_embed, texts, asked=False)
 
     async def query(self, text: str) -> Vector:
         """Return one vector, in the form of questions."""
-        vector: Vector = (await asyncio.to_thread(_embed, [text], asked=True))[0]
+        vector: Vector = (await embed_question(_embed, [text], asked=True))[0]
         return vector
 
 

@@ -8,7 +8,6 @@ checked against its sum before it is run.  Of a text, the first 256 tokens count
 
 from __future__ import annotations
 
-import asyncio
 import hashlib
 import os
 from collections.abc import Sequence
@@ -22,6 +21,7 @@ import numpy as np
 
 from refdesk.errors import EmbedderError
 from refdesk.kb.embedders._base import EMBEDDERS, Embedder, unit
+from refdesk.kb.embedders._threads import embed_passages, embed_question
 from refdesk.kb.vectors import Vector, Vectors
 
 SHA256: Final = "8199be6f699a395f99f89df973f9dc5285fbcfcdb2ae1a4e1201dab014f3d2a6"
@@ -56,16 +56,16 @@ class MiniLm(Embedder):
 
     async def passages(self, texts: Sequence[str]) -> Vectors:
         """Return one vector per text."""
-        return await asyncio.to_thread(_embed, tuple(texts))
+        return await embed_passages(_embed, tuple(texts))
 
     async def query(self, text: str) -> Vector:
         """Return the vector of a question; this model has one form for both."""
-        vector: Vector = (await asyncio.to_thread(_embed, (text,)))[0]
+        vector: Vector = (await embed_question(_embed, (text,), asked=True))[0]
         return vector
 
 
-def _embed(texts: Sequence[str]) -> Vectors:
-    tokenizer, session = _model()
+def _embed(texts: Sequence[str], *, asked: bool = False) -> Vectors:
+    tokenizer, session = _model(asked)
     vectors = np.zeros((len(texts), _DIMENSION), dtype=np.float32)
     order = sorted(range(len(texts)), key=lambda place: len(texts[place]))
     for start in range(0, len(order), _ROUND):
@@ -88,8 +88,13 @@ def _whole(text: str) -> str:
 
 
 @cache
-def _model() -> tuple[Any, Any]:
-    """Return tokenizer and session, made once in a process; both serve any number of threads."""
+def _model(asked: bool) -> tuple[Any, Any]:
+    """
+    Return tokenizer and session, made once in a process for passages and once for questions.
+
+    A session's own threads have the priority of the thread that makes it.  A question is short:
+    one thread is enough for it.
+    """
     import onnxruntime
     from tokenizers import Tokenizer
 
@@ -110,7 +115,9 @@ def _model() -> tuple[Any, Any]:
     # A thread that has nothing to do had better sleep than wait in a loop: others share the cores.
     settings.add_session_config_entry("session.intra_op.allow_spinning", "0")
     # Where a scheduler has given this process so many processors, it takes no more.
-    if (given := os.environ.get("OMP_NUM_THREADS", "")).isdigit():
+    if asked:
+        settings.intra_op_num_threads = 1
+    elif (given := os.environ.get("OMP_NUM_THREADS", "")).isdigit():
         settings.intra_op_num_threads = int(given)
     session = onnxruntime.InferenceSession(data, settings, providers=["CPUExecutionProvider"])
     return tokenizer, session

@@ -18,11 +18,14 @@ import os
 import resource
 import signal
 import sys
-from typing import Any
+from typing import Any, Final
 
 from refdesk.kb.ingest.reading.found import TOO_MUCH, Found, Refusal
 from refdesk.kb.ingest.reading.kinds import kind_of
 from refdesk.kb.ingest.reading.letters import compare
+
+_NICENESS: Final = 10
+"""How far reading documents stands back where processors are short (``nice``)."""
 
 _MOST_LOST = 0.25
 """Of a document of which more cannot be told, what can be told is no text either."""
@@ -184,6 +187,8 @@ def main() -> None:
     memory = int(sys.argv[1])
     resource.setrlimit(resource.RLIMIT_DATA, (memory, memory))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    # Reading documents stands back for answering where processors are short.
+    os.nice(_NICENESS)
     out = sys.stdout.buffer
     sys.stdout = sys.stderr  # a parser that prints must not speak in our place
     for line in sys.stdin.buffer:
