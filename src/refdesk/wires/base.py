@@ -80,6 +80,9 @@ class GatewaySearch:
     id: str
     query: str
     sources: tuple[Source, ...] = ()
+    shown: bool = True
+    """Whether this answer shows it; False where an earlier answer of the same user turn did: then
+    it is only cited."""
 
     @property
     def urls(self) -> list[str]:
@@ -152,6 +155,9 @@ class Wire(Protocol):
 
     def conversation(self, document: Document) -> Conversation:
         """Return what is to be known of the messages."""
+
+    def wants_json(self, document: Document) -> bool:
+        """Whether the answer is to be JSON, in which a citation mark would be a fault."""
 
     # Edits
 

@@ -11,7 +11,14 @@ from refdesk.wires.base import Conversation, Head
 from refdesk.wires.chat.tools import search_tool, strip_search_tool
 from refdesk.wires.document import Document, dump, elements, is_null, kind, members, string
 
-__all__ = ["conversation", "inject", "read_head", "search_tool", "strip_search_tool"]
+__all__ = [
+    "conversation",
+    "inject",
+    "read_head",
+    "search_tool",
+    "strip_search_tool",
+    "wants_json",
+]
 
 _TRUE: Final = b"true"
 _FALSE: Final = b"false"
@@ -63,6 +70,14 @@ def conversation(document: Document) -> Conversation:
                 prefix=b",".join(bytes(raw) for raw in messages[: place + 1]),
             )
     return Conversation(ends_with_tool_output=ends_with_tool_output)
+
+
+def wants_json(document: Document) -> bool:
+    """Whether the answer is to be JSON (``json_object``, ``json_schema``)."""
+    raw = document.get("response_format")
+    if raw is None or kind(raw) != "object":
+        return False
+    return (string(members(raw).get("type")) or "").startswith("json")
 
 
 def inject(document: Document, material: str) -> Document:

@@ -91,6 +91,16 @@ def conversation(document: Document) -> Conversation:
     )
 
 
+def wants_json(document: Document) -> bool:
+    """
+    Whether the answer is to be JSON.
+
+    ``output_config.format`` says so; ``output_format`` did while it was a beta.
+    """
+    forms = (opened(document.get("output_config")).get("format"), document.get("output_format"))
+    return any((string(opened(form).get("type")) or "").startswith("json") for form in forms)
+
+
 def inject(document: Document, material: str) -> Document:
     """Append the material as one new text block at the end of the last user message."""
     messages = _messages(document)

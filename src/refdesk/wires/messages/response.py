@@ -15,6 +15,7 @@ from refdesk.errors import UpstreamError, WireError
 from refdesk.wires.base import GatewaySearch
 from refdesk.wires.citations import CitationFinder
 from refdesk.wires.document import Document, dump, elements, is_null, kind, string
+from refdesk.wires.json_text import finder
 from refdesk.wires.messages.blocks import (
     BOM,
     THINKING,
@@ -24,7 +25,7 @@ from refdesk.wires.messages.blocks import (
     text_of,
     written,
 )
-from refdesk.wires.messages.request import calls_directly
+from refdesk.wires.messages.request import calls_directly, wants_json
 
 _ERROR_TYPES: Final = {
     400: "invalid_request_error",
@@ -60,7 +61,11 @@ def attach_search(
             f"the upstream's answer is no message: {exc}", fault="bad_response"
         ) from exc
     blocks: list[Raw] = []
-    shown = [Raw(written(each)) for each in search_blocks(search, direct=calls_directly(asked))]
+    shown: list[Raw] = []
+    if search.shown:
+        pair = search_blocks(search, direct=calls_directly(asked))
+        shown = [Raw(written(each)) for each in pair]
+    as_json = wants_json(asked)
     leading = True
     unknown = 0
     for block in old:
@@ -68,14 +73,14 @@ def attach_search(
         if leading and string(table.get("type")) not in THINKING:
             leading = False
             blocks += shown
-        finder = CitationFinder(search.urls)
-        blocks.append(_with_citations(block, table, search, finder))
-        unknown += finder.unknown
+        finding = finder(search.urls, as_json=as_json)
+        blocks.append(_with_citations(block, table, search, finding))
+        unknown += finding.unknown
     if leading:
         blocks += shown
     on_unknown(unknown)
     changes: dict[str, Raw | bytes | None] = {"content": dump(blocks)}
-    usage = count_search(document.get("usage"), add=True)
+    usage = count_search(document.get("usage"), add=True) if search.shown else None
     if usage is not None:
         changes["usage"] = usage
     return bytes(document.replace(changes))

@@ -77,6 +77,12 @@ def conversation(document: Document) -> Conversation:
     )
 
 
+def wants_json(document: Document) -> bool:
+    """Whether the answer is to be JSON (``text.format``: ``json_object``, ``json_schema``)."""
+    form = fields(fields(document.get("text")).get("format"))
+    return (string(form.get("type")) or "").startswith("json")
+
+
 def inject(document: Document, material: str) -> Document:
     """
     Append the material as one new text part of the last user message.
