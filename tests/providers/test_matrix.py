@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from refdesk.providers import PROVIDERS, accepts_tool, capability, normal_model
+from refdesk.providers import PROVIDERS, accepts_tool, capability, kept, normal_model
 from refdesk.providers._base import WireName
 
 MATRIX: list[tuple[str, WireName, str, bool | None, str]] = [
@@ -130,3 +130,34 @@ def test_every_rule_has_its_evidence() -> None:
         assert provider.name == name
         for rule in provider.hosted:
             assert any(year in rule.evidence for year in ("2025", "2026", "2027")), rule
+
+
+ANTHROPIC_ID = "srvtoolu_01EoSNE7k4dUJyGatASCV5qs"
+OPENAI_ID = "ws_0cc96ac817fdc57e00693337335db881989d7938ef5e5dcd6b"
+KEPT: list[tuple[str, WireName, bool | None, str, str, bool]] = [
+    ("anthropic", "messages", None, ANTHROPIC_ID, "EqgfCioIDhgC", True),
+    ("anthropic", "messages", None, ANTHROPIC_ID, "", False),
+    ("anthropic", "messages", None, "call_1", "EqgfCioIDhgC", False),
+    ("anthropic", "messages", False, ANTHROPIC_ID, "EqgfCioIDhgC", False),
+    ("deepseek", "messages", None, "call_1", "", True),
+    ("deepseek", "messages", None, ANTHROPIC_ID, "EqgfCioIDhgC", False),
+    ("compatible", "messages", None, ANTHROPIC_ID, "EqgfCioIDhgC", False),
+    ("compatible", "messages", True, ANTHROPIC_ID, "EqgfCioIDhgC", True),
+    ("bedrock", "messages", None, ANTHROPIC_ID, "EqgfCioIDhgC", False),
+    ("openai", "responses", None, OPENAI_ID, "", True),
+    ("openai", "responses", None, "fc_98a8d4aa_0", "", False),
+    ("xai", "responses", None, OPENAI_ID, "", False),
+    ("xai", "responses", None, "fc_98a8d4aa_0", "", True),
+    ("qwen", "responses", None, OPENAI_ID, "", False),
+    ("deepseek", "responses", None, OPENAI_ID, "", False),
+    ("nobody-knows", "messages", True, ANTHROPIC_ID, "EqgfCioIDhgC", False),
+]
+
+
+@pytest.mark.parametrize(("provider", "wire", "metadata", "name", "payload", "stays"), KEPT)
+def test_whose_marks_stay(
+    provider: str, wire: WireName, metadata: bool | None, name: str, payload: str, stays: bool
+) -> None:
+    """An upstream is sent the marks that it made, as far as that can be told, and no others."""
+    own = kept(provider, wire, metadata=metadata)
+    assert (own is not None and own.has_id(name) and own.has_payload(payload)) == stays

@@ -44,11 +44,11 @@ WIRES: Final[Mapping[str, Wire]] = {"messages": messages, "chat": chat, "respons
 MAX_ANSWER_BYTES: Final = 128 * 1024 * 1024
 """A whole answer is held in memory; a longer one is no answer of a model."""
 _MARKS: Final[Mapping[str, tuple[bytes, ...]]] = {
-    "messages": (b"rd1.", b"srvtoolu_rd"),
+    "messages": (b"rd1.", b"server_tool_use", b"mcp_tool_use", b"_tool_result"),
     "chat": (),
-    "responses": (b"ws_rd",),
+    "responses": (b'"ws_',),
 }
-"""What of ours a client may send back, by wire."""
+"""What a client may send back of our searches and of providers', by wire."""
 _KEPT_BYTES: Final = 64 * 1024
 """Of a stream's two ends, to end it properly if it breaks off."""
 _NO_SEARCH: Final = header("x-refdesk-search", "none")
@@ -110,8 +110,9 @@ class Gateway:
     # What a request is answered with
 
     async def _answer(self, request: _Request, document: Document, body: bytes, head: Head) -> None:
-        way = request.way
-        if _concerns_search(body, request.wire, way):
+        if not request.way.terms.keeps_threads and request.wire.needs_thread(document):
+            raise x.thread_refusal()
+        if _concerns_search(body, request.wire):
             await self._exchange(request, document)
         elif head.stream:
             await self._pass_stream(request, bytes(document))
@@ -122,11 +123,10 @@ class Gateway:
 
     async def _count(self, request: _Request, document: Document, body: bytes, head: Head) -> None:
         wire, terms = request.wire, request.way.terms
-        if _concerns_search(body, wire, request.way):
+        if _concerns_search(body, wire):
             marks = wire.find_marks(document)
             recalled = await self.driver.recall(x.Recall(marks, b""), request.entry)
-            stays = terms.hosted_stays or terms.accepts_tool
-            document = wire.restore(document, recalled.history, hosted_stays=stays)
+            document = wire.restore(document, recalled.history, kept=terms.kept)
             in_stead = terms.decision.route is Route.GATEWAY or not terms.accepts_tool
             if in_stead and wire.search_tool(document) is not None:
                 document = wire.strip_search_tool(document)
@@ -269,7 +269,7 @@ class _Request:
             await answer(self, document, body, head)  # type: ignore[misc]
         except WireError as exc:
             entry.error = str(exc)
-            await self.refuse(exc.status, str(exc), exc.param, exc.retry_after_s)
+            await self.refuse(exc.status, str(exc), exc.param, exc.retry_after_s, exc.code)
         except UpstreamError as exc:
             entry.error = str(exc)
             entry.end = _FAULT_END[exc.fault]  # type: ignore[assignment]
@@ -461,7 +461,12 @@ class _Request:
         await self.client.write(ending)
 
     async def refuse(
-        self, status: int, message: str, param: str | None, retry_after_s: int | None = None
+        self,
+        status: int,
+        message: str,
+        param: str | None,
+        retry_after_s: int | None = None,
+        code: str | None = None,
     ) -> None:
         """Answer with an error of our own, in the client's wire."""
         await self.client.stop_pings()
@@ -472,7 +477,7 @@ class _Request:
             await self.client.end()
             return
         body = self.wire.error_body(
-            message, status=status, param=param, request_id=entry.request_id
+            message, status=status, param=param, request_id=entry.request_id, code=code
         )
         headers: HeaderList = [
             (b"content-type", b"application/json"),
@@ -481,12 +486,10 @@ class _Request:
         await self.client.answer(status, self.head_lines(headers), body)
 
 
-def _concerns_search(body: bytes, wire: Wire, way: Way) -> bool:
+def _concerns_search(body: bytes, wire: Wire) -> bool:
     # Substrings first: most requests have nothing to do with search.  Each costs as much as reading
     # the body once, so a wire is looked through for its own marks only.
-    if b"web_search" in body or any(mark in body for mark in _MARKS[wire.NAME]):
-        return True
-    return not way.terms.accepts_tool and b"server_tool_use" in body
+    return b"web_search" in body or any(mark in body for mark in _MARKS[wire.NAME])
 
 
 def _too_long(limit: float) -> UpstreamError:

@@ -8,11 +8,15 @@ from typing import Final, Literal
 
 from refdesk.errors import UnknownName
 from refdesk.registry import Registry
+from refdesk.wires.base import Kept
 
 WireName = Literal["messages", "chat", "responses", "gemini"]
 Capability = Literal["hosted", "elsewhere", "no"]
 
 PROVIDERS: Registry[Provider] = Registry("provider", "refdesk.providers")
+
+NOT_OPENAI: Final = Kept(ids=r"(?!ws_[0-9a-f]{40,}$).*")
+"""Ids of search calls that are not of OpenAI's form, where a provider's own form is not known."""
 
 _VENDOR: Final = re.compile(r"^(?:[a-z0-9_.-]+/)+")
 _VARIANT_BACKWARDS: Final = re.compile(r"(?:[a-z0-9_-]++:|\][a-z0-9]++\[)*+")
@@ -46,6 +50,8 @@ class Provider:
     """
     refuses_tool_on: dict[WireName, str] = field(default_factory=dict)
     """Wires on which a declared search tool is an error (outside ``hosted``), with the evidence."""
+    kept: dict[WireName, Kept] = field(default_factory=dict)
+    """On the wires of ``hosted``, the marks in a history that are this provider's own."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -150,6 +156,24 @@ def accepts_tool(
     if evidence := rules.refuses_tool_on.get(wire):
         return False, evidence
     return True, "nothing says that it does not"
+
+
+def kept(provider: str, wire: WireName, *, metadata: bool | None) -> Kept | None:
+    """
+    Return which marks of hosted search in a history an upstream made itself; None: none.
+
+    Args:
+        provider: The name of a provider plugin.
+        wire: The wire that the upstream is spoken to on.
+        metadata: ``capabilities.web_search`` of the model; true at a ``compatible`` upstream, a
+            relay, says that it searches, and so that all of them may be its own.
+    """
+    rules = _provider(provider)
+    if metadata is False:
+        return None
+    if rules.name == "compatible":
+        return Kept() if metadata else None
+    return rules.kept.get(wire)
 
 
 def _provider(name: str) -> Provider:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from refdesk.providers._base import PROVIDERS, Provider, Rule
+from refdesk.wires.base import Kept
 
 PROVIDERS.register("deepseek")(
     Provider(
@@ -23,5 +24,7 @@ PROVIDERS.register("deepseek")(
                 evidence="deepseek-v4 searches, 2026-11-30",
             ),
         ),
+        # What its own payloads look like is not known; Anthropic's begin like this.
+        kept={"messages": Kept(payloads=r"(?!E[\w+/-]{3}).*")},
     )
 )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from refdesk.providers._base import PROVIDERS, Provider, Rule
+from refdesk.providers._base import NOT_OPENAI, PROVIDERS, Provider, Rule
 
 PROVIDERS.register("qwen")(
     Provider(
@@ -21,5 +21,6 @@ PROVIDERS.register("qwen")(
                 evidence="qwen3 searches, read 2026-11-30",
             ),
         ),
+        kept={"responses": NOT_OPENAI},
     )
 )

@@ -8,10 +8,11 @@ search shows only as ``url_citation`` annotations, and clients do not send those
 from __future__ import annotations
 
 from refdesk.wires.chat.ending import broken_stream, is_complete
-from refdesk.wires.chat.history import find_marks, restore
+from refdesk.wires.chat.history import earlier_search, find_marks, restore
 from refdesk.wires.chat.request import (
     conversation,
     inject,
+    needs_thread,
     read_head,
     search_tool,
     strip_search_tool,
@@ -28,10 +29,12 @@ __all__ = [
     "attach_search",
     "broken_stream",
     "conversation",
+    "earlier_search",
     "error_body",
     "find_marks",
     "inject",
     "is_complete",
+    "needs_thread",
     "read_head",
     "restore",
     "rewriter",

@@ -9,10 +9,11 @@ package itself is a `refdesk.wires.base.Wire`.
 from typing import Final
 
 from refdesk.wires.messages.ending import broken_stream, is_complete
-from refdesk.wires.messages.history import find_marks, restore
+from refdesk.wires.messages.history import earlier_search, find_marks, restore
 from refdesk.wires.messages.request import (
     conversation,
     inject,
+    needs_thread,
     read_head,
     search_tool,
     strip_search_tool,
@@ -32,10 +33,12 @@ __all__ = [
     "attach_search",
     "broken_stream",
     "conversation",
+    "earlier_search",
     "error_body",
     "find_marks",
     "inject",
     "is_complete",
+    "needs_thread",
     "read_head",
     "restore",
     "rewriter",

@@ -118,15 +118,14 @@ def count_search(usage: Raw | None, *, add: bool) -> bytes | None:
     return dump({**table, "server_tool_use": counts})
 
 
-def error_body(message: str, *, status: int, param: str | None, request_id: str) -> bytes:
+def error_body(
+    message: str, *, status: int, param: str | None, request_id: str, code: str | None = None
+) -> bytes:
     """Return an error as this wire's JSON; the wire has no place for ``param``."""
-    return dump(
-        {
-            "type": "error",
-            "error": {"type": _ERROR_TYPES.get(status, "api_error"), "message": message},
-            "request_id": request_id,
-        }
-    )
+    error: dict[str, Any] = {"type": _ERROR_TYPES.get(status, "api_error"), "message": message}
+    if code is not None:
+        error["details"] = {"error_code": code}
+    return dump({"type": "error", "error": error, "request_id": request_id})
 
 
 def _message_blocks(document: Document) -> list[Raw]:

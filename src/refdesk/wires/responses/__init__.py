@@ -10,8 +10,14 @@ from __future__ import annotations
 
 from refdesk.wires.openai_error import error_body
 from refdesk.wires.responses.broken import broken_stream, is_complete
-from refdesk.wires.responses.history import find_marks, restore
-from refdesk.wires.responses.request import conversation, inject, read_head, wants_json
+from refdesk.wires.responses.history import earlier_search, find_marks, restore
+from refdesk.wires.responses.request import (
+    conversation,
+    inject,
+    needs_thread,
+    read_head,
+    wants_json,
+)
 from refdesk.wires.responses.response import attach_search
 from refdesk.wires.responses.stream import rewriter
 from refdesk.wires.responses.tools import search_tool, strip_search_tool
@@ -23,10 +29,12 @@ __all__ = [
     "attach_search",
     "broken_stream",
     "conversation",
+    "earlier_search",
     "error_body",
     "find_marks",
     "inject",
     "is_complete",
+    "needs_thread",
     "read_head",
     "restore",
     "rewriter",

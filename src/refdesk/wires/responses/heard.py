@@ -13,9 +13,10 @@ from typing import Any, Final
 from msgspec import Raw
 
 from refdesk.errors import WireError
-from refdesk.wires.document import Document, dump, plain, string
+from refdesk.wires.document import Document, dump, plain
 from refdesk.wires.responses.items import entries, fields, item_type
 from refdesk.wires.responses.numbering import Numbering
+from refdesk.wires.sse import joined
 
 _TEXT: Final = "response.output_text.delta"
 _ARGUMENTS: Final = "response.function_call_arguments.delta"
@@ -79,7 +80,7 @@ class Heard:
             if kind == "message":
                 item["content"] = self._content(place, numbering)
             elif kind == "function_call" and (said := self._said(place, _ARGUMENTS, numbering)):
-                item["arguments"] = "".join(piece for _, piece in said)
+                item["arguments"] = joined([piece for _, piece in said])
             if "status" in item or kind == "message":
                 item["status"] = status
             self.finished[place] = dump(item)
@@ -87,16 +88,17 @@ class Heard:
         return left
 
     def _content(self, place: int, numbering: Numbering) -> list[dict[str, Any]]:
-        texts: dict[int, str] = {}
+        pieces: dict[int, list[Raw]] = {}
         for part, piece in self._said(place, _TEXT, numbering):
-            texts[part] = texts.get(part, "") + piece
+            pieces.setdefault(part, []).append(piece)
+        texts: dict[int, Any] = {part: joined(each) for part, each in pieces.items()}
         texts |= {part: text for (at, part), text in self._texts.items() if at == place}
         return [
             {"type": "output_text", "text": texts[part], "annotations": [], "logprobs": []}
             for part in sorted(texts)
         ]
 
-    def _said(self, place: int, name: str, numbering: Numbering) -> Iterator[tuple[int, str]]:
+    def _said(self, place: int, name: str, numbering: Numbering) -> Iterator[tuple[int, Raw]]:
         """Yield the pieces that the deltas of an item added, each with its part."""
         for told, data in self._deltas:
             if told != name:
@@ -105,6 +107,6 @@ class Heard:
                 document = Document.read(data)
             except WireError:
                 continue
-            piece = string(document.get("delta"))
+            piece = document.get("delta")
             if piece is not None and numbering.place(document) == place:
                 yield numbering.part(document, place), piece
