@@ -17,8 +17,8 @@ from collections.abc import Generator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final, Literal
 
-from refdesk.errors import Reason, UpstreamError, WireError
-from refdesk.gateway import history, material
+from refdesk.errors import Reason, WireError
+from refdesk.gateway import answers, history, material
 from refdesk.gateway.route import Decision, Route
 from refdesk.gateway.steps import Step, decide_step
 from refdesk.search.extracting import extract_query
@@ -121,10 +121,12 @@ class SearchFailed:
 
 @dataclass(frozen=True, slots=True)
 class UpstreamAnswered:
-    """The model answered.  ``body`` is None where the answer is a stream."""
+    """The model answered.  ``body`` is None where a stream was asked for."""
 
     status: int
     body: bytes | None
+    is_stream: bool = False
+    """The body is a stream although one body was asked for."""
 
 
 # Results
@@ -167,6 +169,8 @@ class Answer:
 
     body: bytes
     outcome: Outcome
+    gathered: bool = False
+    """It was put together of a stream, and is JSON."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -248,29 +252,19 @@ def exchange(
 
     reply = yield CallUpstream(document, outcome)
     assert isinstance(reply, UpstreamAnswered)
+    dressing = answers.Dressing(
+        wire=wire,
+        asked=asked,
+        search=search,
+        notices=outcome.notices,
+        on_unknown=outcome.count_unknown,
+    )
     if reply.body is None:
-        return Relay(_rewriter(wire, search, asked, outcome), outcome)
-    body = reply.body
-    if search is not None and reply.status < 400:
-        try:
-            body = wire.attach_search(body, search, asked, on_unknown=outcome.count_unknown)
-        except UpstreamError as exc:
-            outcome.notices.append(f"the answer was passed on as it came: {exc}")
-        except Exception as exc:
-            outcome.notices.append(f"the answer was passed on as it came: {_ours(exc)}")
-    return Answer(body, outcome)
-
-
-def _rewriter(
-    wire: Wire, search: GatewaySearch | None, asked: Document, outcome: Outcome
-) -> StreamRewriter | None:
-    if search is None:
-        return None
-    try:
-        return wire.rewriter(search, asked)
-    except Exception as exc:
-        outcome.notices.append(f"the stream was passed on as it came: {_ours(exc)}")
-        return None
+        return Relay(dressing.stream(), outcome)
+    if reply.status >= 400:
+        return Answer(reply.body, outcome)
+    body = dressing.whole(reply.body, is_stream=reply.is_stream)
+    return Answer(body, outcome, gathered=reply.is_stream and body is not reply.body)
 
 
 def thread_refusal() -> WireError:
@@ -376,16 +370,12 @@ def _inject(
         return None
     except Exception as exc:
         # Whatever a page may hold that nobody thought of: the request goes on without it.
-        _degrade(outcome, "injection_failed", _ours(exc))
+        _degrade(outcome, "injection_failed", answers.fault(exc))
         return None
     outcome.search_id = id_
     outcome.answer = answer
     outcome.injected_chars = len(rendered.text)
     return injected, search
-
-
-def _ours(exc: Exception) -> str:
-    return f"{type(exc).__name__}, a fault of Refdesk, please report it"
 
 
 def _degrade(outcome: Outcome, reason: Reason, detail: str) -> None:

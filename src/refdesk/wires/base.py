@@ -140,6 +140,15 @@ class Kept:
         return re.fullmatch(self.payloads, payload) is not None
 
 
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Gathered:
+    """A stream put together as one body."""
+
+    body: bytes
+    complete: bool
+    """Whether the stream ended as the wire says it must."""
+
+
 class StreamRewriter(Protocol):
     """
     Put a search into a streamed answer.
@@ -252,6 +261,22 @@ class Wire(Protocol):
 
     def rewriter(self, search: GatewaySearch, asked: Document) -> StreamRewriter:
         """Return what puts the search into a streamed answer."""
+
+    def streamed(self, answer: bytes, asked: Document) -> bytes:
+        """
+        Write a whole answer as a stream, where one was asked for.
+
+        Raises:
+            UpstreamError: The answer is not of this wire (``bad_response``).
+        """
+
+    def gathered(self, stream: bytes, asked: Document) -> Gathered:
+        """
+        Put a whole stream together, where one body was asked for.
+
+        Raises:
+            UpstreamError: The stream is not of this wire, or it holds nothing but an error.
+        """
 
     def is_complete(self, tail: bytes) -> bool:
         """Whether a stream that ends in these bytes ended as the wire says it must."""

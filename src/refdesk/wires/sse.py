@@ -116,6 +116,11 @@ def joined(strings: Sequence[Raw | bytes]) -> Raw:
     return Raw(whole)
 
 
+def one_line(data: bytes) -> bytes:
+    """Return JSON on one line: a line end can only be white space in it."""
+    return data.replace(b"\r", b" ").replace(b"\n", b" ")
+
+
 def encode(data: bytes, name: str = "") -> bytes:
     """Write one event; ``data`` must hold no line end."""
     head = b"event: " + name.encode() + b"\n" if name else b""

@@ -8,6 +8,7 @@ search shows only as ``url_citation`` annotations, and clients do not send those
 from __future__ import annotations
 
 from refdesk.wires.chat.ending import broken_stream, is_complete
+from refdesk.wires.chat.forms import gathered, streamed
 from refdesk.wires.chat.history import earlier_search, find_marks, restore
 from refdesk.wires.chat.request import (
     conversation,
@@ -32,6 +33,7 @@ __all__ = [
     "earlier_search",
     "error_body",
     "find_marks",
+    "gathered",
     "inject",
     "is_complete",
     "needs_thread",
@@ -39,6 +41,7 @@ __all__ = [
     "restore",
     "rewriter",
     "search_tool",
+    "streamed",
     "strip_search_tool",
     "wants_json",
 ]

@@ -9,6 +9,7 @@ package itself is a `refdesk.wires.base.Wire`.
 from typing import Final
 
 from refdesk.wires.messages.ending import broken_stream, is_complete
+from refdesk.wires.messages.forms import gathered, streamed
 from refdesk.wires.messages.history import earlier_search, find_marks, restore
 from refdesk.wires.messages.request import (
     conversation,
@@ -36,6 +37,7 @@ __all__ = [
     "earlier_search",
     "error_body",
     "find_marks",
+    "gathered",
     "inject",
     "is_complete",
     "needs_thread",
@@ -43,6 +45,7 @@ __all__ = [
     "restore",
     "rewriter",
     "search_tool",
+    "streamed",
     "strip_search_tool",
     "wants_json",
 ]

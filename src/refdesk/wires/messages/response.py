@@ -55,7 +55,7 @@ def attach_search(
     """
     try:
         document = Document.read(answer.removeprefix(BOM))
-        old = _message_blocks(document)
+        old = message_blocks(document)
     except WireError as exc:
         raise UpstreamError(
             f"the upstream's answer is no message: {exc}", fault="bad_response"
@@ -128,7 +128,8 @@ def error_body(
     return dump({"type": "error", "error": error, "request_id": request_id})
 
 
-def _message_blocks(document: Document) -> list[Raw]:
+def message_blocks(document: Document) -> list[Raw]:
+    """Return the content blocks of a message, or raise WireError where it is none."""
     name = document.get("type")
     content = document.get("content")
     if (name is not None and string(name) != "message") or content is None:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from refdesk.wires.openai_error import error_body
 from refdesk.wires.responses.broken import broken_stream, is_complete
+from refdesk.wires.responses.forms import gathered, streamed
 from refdesk.wires.responses.history import earlier_search, find_marks, restore
 from refdesk.wires.responses.request import (
     conversation,
@@ -32,6 +33,7 @@ __all__ = [
     "earlier_search",
     "error_body",
     "find_marks",
+    "gathered",
     "inject",
     "is_complete",
     "needs_thread",
@@ -39,6 +41,7 @@ __all__ = [
     "restore",
     "rewriter",
     "search_tool",
+    "streamed",
     "strip_search_tool",
     "wants_json",
 ]

@@ -47,7 +47,8 @@ class ResponsesRewriter:
         self._dressing = Dressing(search, asked)
         self._model = string(asked.get("model")) or ""
         self._held = b""
-        self._ended = self._failed = False
+        self.ended = self._failed = False
+        """Whether the upstream's terminal event has come."""
         self._attached = not search.shown
         """Whether the item of the search stands in the stream, or is not to."""
         self._numbering = Numbering()
@@ -86,7 +87,7 @@ class ResponsesRewriter:
         if event is not None and _readable(event.data):
             # Its blank line is missing; without one a client would not read it.
             self._event(Event(event.name, event.data, event.raw.rstrip(b"\r\n") + b"\n\n"), out)
-        if not self._ended:
+        if not self.ended:
             out.append(self.fail("the upstream ended its answer before it was complete"))
         return b"".join(out)
 
@@ -96,7 +97,7 @@ class ResponsesRewriter:
         if self._failed:
             return b""
         self._failed = True
-        if self._ended:
+        if self.ended:
             return held
         return held + failed_events(
             message,
@@ -176,7 +177,7 @@ class ResponsesRewriter:
         if name in _TERMINAL:
             return self._terminal(name, document)
         if name == "error":
-            self._ended = True
+            self.ended = True
         return [], {}
 
     def _place(self, document: Document) -> int:
@@ -214,7 +215,7 @@ class ResponsesRewriter:
         before: list[bytes] = []
         item = document.get("item")
         reasoning = "reasoning" in name or item_type(fields(item)) == "reasoning"
-        if not self._attached and not self._ended and not reasoning:
+        if not self._attached and not self.ended and not reasoning:
             before = self._attach()
         place = self._numbering.begin(document)
         if item is None and is_of_part(name) and not reasoning:
@@ -293,7 +294,7 @@ class ResponsesRewriter:
         return {"response": echoed}
 
     def _terminal(self, name: str, document: Document) -> tuple[list[bytes], dict[str, Any]]:
-        ended, self._ended = self._ended, True
+        ended, self.ended = self.ended, True
         response = _response(document)
         before: list[bytes] = []
         if not self._attached and not ended and name != "response.failed":
