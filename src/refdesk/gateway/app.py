@@ -127,8 +127,9 @@ class Gateway:
             marks = wire.find_marks(document)
             recalled = await self.driver.recall(x.Recall(marks, b""), request.entry)
             document = wire.restore(document, recalled.history, kept=terms.kept)
-            in_stead = terms.decision.route is Route.GATEWAY or not terms.accepts_tool
-            if in_stead and wire.search_tool(document) is not None:
+            tool = wire.search_tool(document)
+            route, _ = x.route_for(terms, tool)
+            if tool is not None and (route is Route.GATEWAY or not terms.accepts_tool):
                 document = wire.strip_search_tool(document)
         reply = await request.call(bytes(document), whole=True, path=b"/count_tokens")
         await request.answer(reply.status, reply.headers, reply.body)
@@ -170,6 +171,8 @@ class Gateway:
                         answered = await self.driver.search(command, request.entry, request.caller)
                     case x.CallUpstream(outgoing, outcome):
                         entry.outcome = outcome
+                        if outcome.in_stead:
+                            entry.route, entry.route_why = "gateway", outcome.in_stead
                         reply = await request.call(bytes(outgoing), whole=not request.head.stream)
                         answered = await self._answered(request, reply)
                         status, body = answered.status, answered.body or b""

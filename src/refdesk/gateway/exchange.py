@@ -21,6 +21,7 @@ from refdesk.errors import Reason, WireError
 from refdesk.gateway import answers, history, material
 from refdesk.gateway.route import Decision, Route
 from refdesk.gateway.steps import Step, decide_step
+from refdesk.providers import Rule
 from refdesk.search.extracting import extract_query
 from refdesk.types import Attempt, WebAnswer, WebQuery
 from refdesk.wires.base import (
@@ -52,6 +53,8 @@ class Terms:
     """Which marks of hosted search in the history are this upstream's own; None: none."""
     keeps_threads: bool = False
     """Whether the upstream holds conversations of which only the end is sent (Messages)."""
+    rule: Rule | None = None
+    """What says that the model searches by itself, where it is a rule."""
     max_query_chars: int = 400
     max_injected_chars: int = 16384
     max_snippet_chars: int = 500
@@ -141,6 +144,8 @@ class Outcome:
     detail: str = ""
     rule: str = ""
     query: str | None = None
+    in_stead: str = ""
+    """Why the gateway searched although the model can."""
     search_id: str | None = None
     answer: WebAnswer | None = None
     attempts: tuple[Attempt, ...] = ()
@@ -199,7 +204,7 @@ def exchange(
     """
     outcome = Outcome()
     tool = wire.search_tool(asked)
-    route = terms.decision.route
+    route, outcome.in_stead = route_for(terms, tool)
     if tool is not None and route is Route.GATEWAY and wire.needs_thread(asked):
         raise thread_refusal()
     conversation = wire.conversation(asked, _is_said)
@@ -256,6 +261,7 @@ def exchange(
         wire=wire,
         asked=asked,
         search=search,
+        limit=answers.limit_for(tool, wire, document) if search is None else None,
         notices=outcome.notices,
         on_unknown=outcome.count_unknown,
     )
@@ -265,6 +271,20 @@ def exchange(
         return Answer(reply.body, outcome)
     body = dressing.whole(reply.body, is_stream=reply.is_stream)
     return Answer(body, outcome, gathered=reply.is_stream and body is not reply.body)
+
+
+def route_for(terms: Terms, tool: SearchTool | None) -> tuple[Route, str]:
+    """
+    Return who searches for a declaration, and why it is the gateway although the model can.
+
+    A capability is known for the types of the tool that its evidence names, and a limit that the
+    client set binds: what the provider is not known to do is done here, unless the operator chose.
+    """
+    decision = terms.decision
+    if tool is None or decision.route is not Route.HOSTED or decision.layer != "capability":
+        return decision.route, ""
+    lacks = terms.rule.lacks(tool) if terms.rule is not None else ""
+    return (Route.GATEWAY, lacks) if lacks else (decision.route, "")
 
 
 def thread_refusal() -> WireError:

@@ -192,7 +192,7 @@ def _way(
         header.lower(): value.get_secret_value() for header, value in upstream.headers.items()
     }
     lines = "".join(f"{header}: {value}\r\n" for header, value in headers.items())
-    decision, _ = explain(name, model, upstream, wire)
+    decision, verdict = explain(name, model, upstream, wire)
     accepts, source = accepts_tool(
         upstream.provider,
         wire,
@@ -212,6 +212,7 @@ def _way(
             accepts_source=source,
             kept=kept(upstream.provider, wire, metadata=model.capabilities.web_search),
             keeps_threads=upstream.provider == "anthropic",
+            rule=verdict.rule,
             max_query_chars=search.max_query_chars,
             max_injected_chars=search.max_injected_chars,
             max_snippet_chars=search.max_snippet_chars,

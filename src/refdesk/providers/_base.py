@@ -8,7 +8,7 @@ from typing import Final, Literal
 
 from refdesk.errors import UnknownName
 from refdesk.registry import Registry
-from refdesk.wires.base import Kept
+from refdesk.wires.base import Kept, SearchTool
 
 WireName = Literal["messages", "chat", "responses", "gemini"]
 Capability = Literal["hosted", "elsewhere", "no"]
@@ -33,8 +33,23 @@ class Rule:
     """A regular expression that the whole normal id must match."""
     evidence: str
     """What says so, and when it was read."""
+    tools: str = ".*"
+    """The types of a declared tool that the evidence covers, as a regular expression."""
+    domains: str = ".*"
+    """Of those, the types whose domain lists the provider keeps to; empty: none."""
     always: bool = False
     """They search on every request, declared or not."""
+
+    def lacks(self, tool: SearchTool) -> str:
+        """Return what the provider is not known to do of a declaration; empty where it does all."""
+        if self.always:
+            return ""
+        if not re.fullmatch(self.tools, tool.type):
+            return f"nothing shows that it takes the tool {tool.type!r} ({self.evidence})"
+        listed = tool.allowed_domains or tool.blocked_domains
+        if listed and not re.fullmatch(self.domains, tool.type):
+            return f"it is not known to keep to the domain lists of {tool.type!r}"
+        return ""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -61,6 +76,8 @@ class Verdict:
     capability: Capability
     source: str
     evidence: str
+    rule: Rule | None = None
+    """The rule that said ``hosted``; None where something else did."""
 
 
 def normal_model(model: str) -> str:
@@ -107,7 +124,7 @@ def capability(provider: str, wire: WireName, model: str, metadata: bool | None)
     for rule in matching:
         if rule.wire == wire:
             return Verdict(
-                capability="hosted", source=f"rule of {provider}", evidence=rule.evidence
+                capability="hosted", source=f"rule of {provider}", evidence=rule.evidence, rule=rule
             )
     if not matching:
         kin = [rule for rule in rules.families if re.fullmatch(rule.models, name)]
@@ -116,6 +133,8 @@ def capability(provider: str, wire: WireName, model: str, metadata: bool | None)
                 capability="hosted" if rule.wire == wire else "elsewhere",
                 source=f"family of {provider}",
                 evidence=f"{name!r} is not known; by family, on {rule.wire}: {rule.evidence}",
+                # What is known of the tool holds for the family's known models.
+                rule=next((each for each in rules.hosted if each.wire == wire), None),
             )
     if matching:
         return Verdict(

@@ -13,6 +13,7 @@ PROVIDERS.register("anthropic")(
                 wire="messages",
                 models=r"claude-(?:[\d.]+-)*(?:opus|sonnet|haiku|fable)(?:-.*)?",
                 evidence="the vendor's documentation and recordings, 2026-11-30",
+                tools=r"web_search_\d+",
             ),
         ),
         families=(

@@ -15,6 +15,9 @@ PROVIDERS.register("deepseek")(
                 wire="messages",
                 models=r"deepseek-(?:v4-.*|flash|chat|reasoner)|claude-.*",
                 evidence="web_search_20250305 gives structured results and citations, 2026-11-30",
+                tools="web_search_20250305",
+                # Its page on the Anthropic API does not name them, and it shows other pages too.
+                domains="",
             ),
         ),
         families=(

@@ -13,6 +13,8 @@ PROVIDERS.register("openai")(
                 wire="responses",
                 models=r"gpt-5(?:[.-].*)?|gpt-4\.1(?:-mini)?|gpt-4o(?:-mini)?|o3(?:-.*)?|o4-mini(?:-.*)?",
                 evidence="the vendor's guide to web search, read 2026-11-30",
+                # The preview tool has no filters.
+                domains=r"web_search(?:_\d.*)?",
             ),
             Rule(
                 wire="chat",

@@ -12,6 +12,8 @@ PROVIDERS.register("qwen")(
                 wire="responses",
                 models=r"qwen3(?:\.\d+)?-(?:max|plus|flash)(?:-.*)?",
                 evidence="the vendor's Responses endpoint takes web_search, read 2026-11-30",
+                tools="web_search",
+                domains="",
             ),
         ),
         families=(

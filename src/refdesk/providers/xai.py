@@ -12,6 +12,7 @@ PROVIDERS.register("xai")(
                 wire="responses",
                 models=r"grok-4(?:[.-].*)?",
                 evidence="recording of November 2025; the vendor's documentation, 2026-11-30",
+                tools="web_search",
             ),
         ),
         families=(

@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal, Protocol
 
 from refdesk.types import ContextSize, Location
 from refdesk.wires.document import Document
+from refdesk.wires.limiting import Limit
 
 Choice = Literal["auto", "none", "search", "required", "other"]
 """
@@ -33,6 +34,8 @@ class Head:
 class SearchTool:
     """The client's declaration of web search, in words that no vendor chose."""
 
+    type: str = field(default="", compare=False)
+    """As the client wrote it; ``web_search_options`` where that is the declaration."""
     choice: Choice = "auto"
     alone: bool = False
     """No other tool is declared."""
@@ -277,6 +280,17 @@ class Wire(Protocol):
         Raises:
             UpstreamError: The stream is not of this wire, or it holds nothing but an error.
         """
+
+    def limited(self, answer: bytes, limit: Limit) -> bytes:
+        """
+        Leave the results of a provider's search that may not be shown out of a whole answer.
+
+        Raises:
+            UpstreamError: The answer is not of this wire (``bad_response``).
+        """
+
+    def limiter(self, limit: Limit, on_end: Callable[[], None]) -> StreamRewriter:
+        """Return what leaves them out of a streamed answer; ``on_end`` is called at its end."""
 
     def is_complete(self, tail: bytes) -> bool:
         """Whether a stream that ends in these bytes ended as the wire says it must."""

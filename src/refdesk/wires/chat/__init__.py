@@ -10,6 +10,7 @@ from __future__ import annotations
 from refdesk.wires.chat.ending import broken_stream, is_complete
 from refdesk.wires.chat.forms import gathered, streamed
 from refdesk.wires.chat.history import earlier_search, find_marks, restore
+from refdesk.wires.chat.limit import limited, limiter
 from refdesk.wires.chat.request import (
     conversation,
     inject,
@@ -36,6 +37,8 @@ __all__ = [
     "gathered",
     "inject",
     "is_complete",
+    "limited",
+    "limiter",
     "needs_thread",
     "read_head",
     "restore",

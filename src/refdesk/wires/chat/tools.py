@@ -51,6 +51,7 @@ def search_tool(document: Document) -> SearchTool | None:
     if not declared:
         return None
     return SearchTool(
+        type=string(declared[0].get("type")) or "web_search_options",
         choice=_choice(document, tools),
         alone=not others and not _list(document.get("functions")),
         allowed_domains=_first(_allowed_domains, declared) or (),

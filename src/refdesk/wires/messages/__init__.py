@@ -11,6 +11,7 @@ from typing import Final
 from refdesk.wires.messages.ending import broken_stream, is_complete
 from refdesk.wires.messages.forms import gathered, streamed
 from refdesk.wires.messages.history import earlier_search, find_marks, restore
+from refdesk.wires.messages.limit import limited, limiter
 from refdesk.wires.messages.request import (
     conversation,
     inject,
@@ -40,6 +41,8 @@ __all__ = [
     "gathered",
     "inject",
     "is_complete",
+    "limited",
+    "limiter",
     "needs_thread",
     "read_head",
     "restore",

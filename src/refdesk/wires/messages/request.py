@@ -66,6 +66,7 @@ def search_tool(document: Document) -> SearchTool | None:
         )
     location = _plain(tool.get("user_location"))
     return SearchTool(
+        type=string(tool.get("type")) or "",
         choice=_choice(document, hosted),
         alone=not others,
         allowed_domains=allowed,

@@ -12,6 +12,7 @@ from refdesk.wires.openai_error import error_body
 from refdesk.wires.responses.broken import broken_stream, is_complete
 from refdesk.wires.responses.forms import gathered, streamed
 from refdesk.wires.responses.history import earlier_search, find_marks, restore
+from refdesk.wires.responses.limit import limited, limiter
 from refdesk.wires.responses.request import (
     conversation,
     inject,
@@ -36,6 +37,8 @@ __all__ = [
     "gathered",
     "inject",
     "is_complete",
+    "limited",
+    "limiter",
     "needs_thread",
     "read_head",
     "restore",

@@ -49,6 +49,7 @@ def search_tool(document: Document) -> SearchTool | None:
         )
     filters = fields(tool.get("filters"))
     return SearchTool(
+        type=string(tool.get("type")) or "",
         choice=_choice(document.get("tool_choice")),
         alone=len(declared) == len(tools),
         # xAI writes its filters at the top level, and `excluded_` for blocked.
