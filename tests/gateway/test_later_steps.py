@@ -11,6 +11,7 @@ from desk import PATHS, QUESTION, WIRES, Desk, answers, events, sse, stream, who
 from refdesk.testing.fakes import FakeEngine, item, page
 
 ANSWER = "On 7 October 2025 [1], see https://example.com/ and not [9]."
+OTHER = "Which company maintains the package pip?"
 REMINDER = "<system-reminder>Keep the list of tasks up to date.</system-reminder>"
 FUNCTION = {
     "messages": {"name": "f", "input_schema": {"type": "object"}},
@@ -186,11 +187,11 @@ async def test_numbers_are_those_of_the_turns_own_search(opened: Any, wire: str)
     async with opened(engine) as desk:
         talk = Talk(desk, wire)
         await talk.calls_f()
-        talk.history.append({"role": "user", "content": "And 3.15?"})
+        talk.history.append({"role": "user", "content": OTHER})
         await talk.calls_f()
         response = await talk.step(answers(wire, "See [1]."))
         assert talk.cited(response, streamed=False) == ["https://two.example/"]
-        assert [query.text for query in desk.engine.queries] == [QUESTION, "And 3.15?"]
+        assert [query.text for query in desk.engine.queries] == [QUESTION, OTHER]
 
 
 @pytest.mark.parametrize("wire", WIRES)
@@ -203,7 +204,6 @@ async def test_a_reminder_alone_asks_nothing(desk: Desk, wire: str) -> None:
     response = await talk.step(answers(wire))
     assert response.headers["x-refdesk-search"] == "pass"
     assert len(desk.engine.queries) == 1
-    assert (await desk.last()).outcome.rule.startswith("the client wrote last")
 
 
 @pytest.mark.parametrize("wire", WIRES)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from typing import Any
 
 import pytest
@@ -528,3 +529,71 @@ def test_no_mark_is_left(blocks: list[Any], kept: Kept | None) -> None:
     if kept is None:
         assert b"web_search" not in bytes(document)
     assert bytes(messages.restore(document, READABLE, kept=kept)) == bytes(document)
+
+
+def _chain(length: int) -> list[Any]:
+    """Calls from code from code and so on, of which the outermost is foreign."""
+    blocks: list[Any] = []
+    for number in range(length):
+        name, caller = f"srvtoolu_{number}", {"tool_id": f"srvtoolu_{number - 1}"}
+        inner = {"caller": caller} if number else {}
+        blocks += [call(name) | inner, result("EqgfCio" if number else "", of=name) | inner]
+    return blocks
+
+
+@pytest.mark.parametrize("length", [1, 2, 50])
+def test_a_chain_of_calls_goes_as_one(length: int) -> None:
+    """However deep it is, a turn whose outermost call must go becomes text as a whole."""
+    out = restored(*_chain(length), kept=ANTHROPIC)
+    assert [block["type"] for block in out] == ["text"] * length
+
+
+def test_calls_in_a_circle() -> None:
+    """Calls that name each other as their callers are a turn of their own."""
+    first, second = ("srvtoolu_01A", "srvtoolu_01B")
+    blocks = [
+        call(first) | {"caller": {"tool_id": second}},
+        call(second) | {"caller": {"tool_id": first}},
+        result("EqgfCio", of=first),
+        result("EqgfCio", of=second),
+    ]
+    assert restored(*blocks, kept=ANTHROPIC) == blocks
+    blocks[3] = result("", of=second)
+    assert {block["type"] for block in restored(*blocks, kept=ANTHROPIC)} == {"text"}
+
+
+def _spread(count: int) -> Document:
+    """So many calls in one message, their results in the last, turns of a client between."""
+    names = [f"srvtoolu_{number}" for number in range(count)]
+    turn = [
+        {"role": "user", "content": [RESULT]},
+        {"role": "assistant", "content": [CLIENTS]},
+    ]
+    history = [
+        {"role": "assistant", "content": [call(name) for name in names]},
+        *turn * count,
+        {"role": "assistant", "content": [result("EqgfCio", of=name) for name in names]},
+    ]
+    return Document.read(json.dumps({"messages": history}).encode())
+
+
+def test_the_work_grows_with_the_history() -> None:
+    """Calls far from their results, and deep chains, are read in a time that grows linearly."""
+
+    def blocks_opened(document: Document) -> int:
+        calls = 0
+
+        def count(frame: Any, event: str, _: Any) -> None:
+            nonlocal calls
+            calls += event == "call" and frame.f_code.co_name == "opened"
+
+        sys.setprofile(count)
+        try:
+            messages.restore(document, NOTHING, kept=ANTHROPIC)
+        finally:
+            sys.setprofile(None)
+        return calls
+
+    for make in (_spread, lambda count: read(*_chain(count))):
+        small, large = (blocks_opened(make(count)) for count in (40, 160))
+        assert large < 6 * small

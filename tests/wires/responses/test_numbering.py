@@ -194,3 +194,25 @@ def test_json_is_cited_inside_its_strings_only(
     found = parsed(rewrite(body, asked=Document.read(json.dumps(asked).encode())))
     notes = found[-1]["response"]["output"][1]["content"][0]["annotations"]
     assert [each["start_index"] for each in notes] == [text.index("[1]", text.index("1.31"))]
+
+
+def test_parts_without_numbers_are_told_apart(
+    rewrite: Callable[..., bytes], parsed: Callable[..., Any]
+) -> None:
+    """Text goes to the part that began last, also where no event ends a part."""
+    begun, live, added, *_ = answer("")
+    at = {"item_id": "msg_1", "output_index": 0}
+    part = {"type": "output_text", "text": "", "annotations": [], "logprobs": []}
+    events = [begun, live, added]
+    for number, text in enumerate(("One [1].", "Two [2].")):
+        here = {**at, "content_index": number}
+        events.append({"type": "response.content_part.added", **here, "part": part})
+        events += [
+            {"type": "response.output_text.delta", **here, "delta": word, "logprobs": []}
+            for word in text.split(" ")
+        ]
+    events.append({"type": "response.completed", "response": response("completed", [])})
+    found = parsed(rewrite(bare(events)))
+    assert found == parsed(rewrite(sse(*events)))
+    said = found[-1]["response"]["output"][1]["content"]
+    assert [part["text"] for part in said] == ["One[1].", "Two[2]."]

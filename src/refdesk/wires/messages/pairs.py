@@ -10,8 +10,9 @@ client's tools in the same breath
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import accumulate
 from typing import Final
 
 from msgspec import Raw
@@ -62,6 +63,7 @@ def caller_of(block: dict[str, Raw]) -> str:
 def calls_in(messages: Sequence[Raw]) -> dict[str, Call]:
     """Return the calls of a history by their ids, each with its result."""
     calls: dict[str, Call] = {}
+    turns = _Turns(messages)
     for at, block in _blocks(messages):
         type_ = string(block.get("type"))
         if is_call(type_):
@@ -75,7 +77,7 @@ def calls_in(messages: Sequence[Raw]) -> dict[str, Call]:
             call = calls.get(string(block.get("tool_use_id")) or "")
             if call is not None and not call.answered:
                 call.answered = True
-                call.whole = _meet(messages, call.at, at)
+                call.whole = turns.meet(call.at, at)
                 call.payloads = list(_payloads(block.get("content")))
     waiting = {name for name, call in calls.items() if not call.answered}
     for name in waiting & _last_calls(messages):
@@ -83,9 +85,11 @@ def calls_in(messages: Sequence[Raw]) -> dict[str, Call]:
     return calls
 
 
-def staying(calls: dict[str, Call], kept: Kept | None) -> set[str]:
+def staying(calls: Mapping[str, Call], kept: Kept | None) -> set[str]:
     """
     Return the ids of the calls that stay, with their results, for an upstream.
+
+    A call from code goes with the code's, and takes it and the others along.
 
     Args:
         calls: Those of the history.
@@ -93,25 +97,37 @@ def staying(calls: dict[str, Call], kept: Kept | None) -> set[str]:
     """
     if kept is None:
         return set()
-    stay = {
-        name
+    roots = _roots(calls)
+    gone = {
+        roots[name]
         for name, call in calls.items()
-        if (call.whole or call.waits)
+        if not _stays(name, call, kept) or (call.parent and call.parent not in calls)
+    }
+    return {name for name in calls if roots[name] not in gone}
+
+
+def _stays(name: str, call: Call, kept: Kept) -> bool:
+    return (
+        (call.whole or call.waits)
         and not is_own_call(name)
         and kept.has_id(name)
         and all(kept.has_payload(each) and not each.startswith(SEALED) for each in call.payloads)
-    }
-    changed = True
-    while changed:
-        # A call from code goes with the code's, and takes it and the others along.
-        gone = {calls[name].parent for name in calls if name not in stay and calls[name].parent}
-        left = {
-            name
-            for name in stay
-            if name not in gone and (not calls[name].parent or calls[name].parent in stay)
-        }
-        changed, stay = left != stay, left
-    return stay
+    )
+
+
+def _roots(calls: Mapping[str, Call]) -> dict[str, str]:
+    """Return the outermost call of each; calls in a circle have one of them."""
+    roots: dict[str, str] = {}
+    for name in calls:
+        way: list[str] = []
+        at = name
+        while at in calls and at not in roots:
+            roots[at] = at  # Where the way leads back to itself it ends here.
+            way.append(at)
+            at = calls[at].parent or at
+        for each in way:
+            roots[each] = roots.get(at, way[-1])
+    return roots
 
 
 def awaits_result(messages: Sequence[Raw]) -> bool:
@@ -140,9 +156,21 @@ def _payloads(content: Raw | None) -> Iterator[str]:
             yield string(table.get("encrypted_stdout")) or ""
 
 
-def _meet(messages: Sequence[Raw], at: int, result_at: int) -> bool:
-    """Whether nothing but tool results of the client stands between a call and its result."""
-    return all(_is_between(opened(raw)) for raw in messages[at + 1 : result_at])
+class _Turns:
+    """Tells whether a call and its result may stand so far apart; each message is read once."""
+
+    def __init__(self, messages: Sequence[Raw]) -> None:
+        self._messages = messages
+        self._parting: list[int] = []
+
+    def meet(self, at: int, result_at: int) -> bool:
+        """Return whether nothing but tool results of the client stands between two messages."""
+        if result_at <= at + 1:
+            return True
+        if not self._parting:
+            parts = (not _is_between(opened(raw)) for raw in self._messages)
+            self._parting = [0, *accumulate(parts)]
+        return self._parting[at + 1] == self._parting[result_at]
 
 
 def _is_between(message: dict[str, Raw]) -> bool:

@@ -7,7 +7,6 @@ Deltas are kept as they came, and are read only where an item was not finished.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any, Final
 
 from msgspec import Raw
@@ -30,7 +29,9 @@ class Heard:
         self.finished: dict[int, bytes] = {}
         """The finished items, by their place."""
         self._begun: dict[int, dict[str, Raw]] = {}
-        self._deltas: list[tuple[str, bytes]] = []
+        self._unread: list[tuple[str, bytes]] = []
+        self._pieces: dict[tuple[str, int], list[tuple[int, Raw]]] = {}
+        """What the deltas of each kind added to each item, with the parts."""
         self._texts: dict[tuple[int, int], str] = {}
         """Whole texts of parts, by place and part, where an event told them."""
 
@@ -43,12 +44,18 @@ class Heard:
         self.finished[place] = item
         self._begun.pop(place, None)
         if not self._begun:
-            self._deltas.clear()
+            self._unread.clear()
+            self._pieces.clear()
 
     def delta(self, name: str, data: bytes) -> None:
-        """Note a delta."""
+        """Note a delta that has all its numbers; it is read only if that turns out to be needed."""
         if name in _KEPT:
-            self._deltas.append((name, data))
+            self._unread.append((name, data))
+
+    def piece(self, name: str, place: int, part: int, piece: Raw | None) -> None:
+        """Note what a delta adds."""
+        if name in _KEPT and piece is not None:
+            self._pieces.setdefault((name, place), []).append((part, Raw(plain(piece))))
 
     def text(self, place: int, part: int, text: str) -> None:
         """Note the whole text of a part."""
@@ -98,15 +105,16 @@ class Heard:
             for part in sorted(texts)
         ]
 
-    def _said(self, place: int, name: str, numbering: Numbering) -> Iterator[tuple[int, Raw]]:
-        """Yield the pieces that the deltas of an item added, each with its part."""
-        for told, data in self._deltas:
-            if told != name:
-                continue
+    def _said(self, place: int, name: str, numbering: Numbering) -> list[tuple[int, Raw]]:
+        """Return the pieces that the deltas of an item added, each with its part."""
+        unread, self._unread = self._unread, []
+        for told, data in unread:
             try:
                 document = Document.read(data)
             except WireError:
                 continue
-            piece = document.get("delta")
-            if piece is not None and numbering.place(document) == place:
-                yield numbering.part(document, place), piece
+            where = numbering.place(document)
+            if where is not None:
+                part = numbering.part(document, where)
+                self.piece(told, where, part, document.get("delta"))
+        return self._pieces.get((name, place), [])

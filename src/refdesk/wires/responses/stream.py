@@ -158,7 +158,8 @@ class ResponsesRewriter:
             self._numbering.begin_part(document, self._place(document))
             return [], {}
         if name.endswith(".delta"):
-            self._heard.delta(name, plain(bytes(document)))
+            place, part = self._key(document)
+            self._heard.piece(name, place, part, document.get("delta"))
             return [], {}
         if name == "response.output_item.done":
             return self._item_done(document)
