@@ -45,7 +45,8 @@ WIRES: Final[Mapping[str, Wire]] = {"messages": messages, "chat": chat, "respons
 MAX_ANSWER_BYTES: Final = 128 * 1024 * 1024
 """A whole answer is held in memory; a longer one is no answer of a model."""
 _MARKS: Final[Mapping[str, tuple[bytes, ...]]] = {
-    "messages": (b"rd1.", b"server_tool_use", b"mcp_tool_use", b"_tool_result"),
+    # A call that a provider runs, and its result; what else is ours names web_search.
+    "messages": (b"_tool_",),
     "chat": (),
     "responses": (b'"ws_',),
 }
