@@ -165,24 +165,32 @@ def _options(options: type[BaseModel], left_out: set[str]) -> Iterator[str]:
 def provider_matrix() -> str:
     """Return a table of what is known of each provider's own search, with the evidence."""
     rows = [
-        "| provider | wire | models | evidence |",
-        "| --- | --- | --- | --- |",
+        "| provider | wire | models | tools | lists | evidence |",
+        "| --- | --- | --- | --- | --- | --- |",
     ]
     for name in PROVIDERS.names():
         provider = PROVIDERS.get(name)
         for rule in provider.hosted:
             models = rule.models.replace("|", "\\|")
-            rows.append(f"| `{name}` | {rule.wire} | `{models}` | {rule.evidence} |")
+            tools = "all" if rule.tools == ".*" else f"`{rule.tools}`"
+            lists = {".*": "all", "": "none"}.get(rule.domains, f"`{rule.domains}`")
+            if rule.always:
+                tools = lists = "–"
+            rows.append(
+                f"| `{name}` | {rule.wire} | `{models}` | {tools} | {lists} | {rule.evidence} |"
+            )
         for rule in provider.families:
             models = rule.models.replace("|", "\\|")
             rows.append(
-                f"| `{name}` | {rule.wire} | newer, by family: `{models}` | {rule.evidence} |"
+                f"| `{name}` | {rule.wire} | newer, by family: `{models}` | as above | as above "
+                f"| {rule.evidence} |"
             )
         for wire, evidence in provider.refuses_tool_on.items():
-            rows.append(f"| `{name}` | {wire} | takes no search tool | {evidence} |")
+            rows.append(f"| `{name}` | {wire} | takes no search tool | – | – | {evidence} |")
         if not provider.hosted and not provider.refuses_tool_on:
             rows.append(
-                f"| `{name}` | – | none known to search here | searched for by the gateway |"
+                f"| `{name}` | – | none known to search here | – | – "
+                "| searched for by the gateway |"
             )
     return "\n".join(rows) + "\n"
 

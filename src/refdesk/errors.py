@@ -166,6 +166,7 @@ class WireError(RefdeskError):
         status: The HTTP status to answer with.
         param: The top-level field at fault, where there is one.
         retry_after_s: After how many seconds the same request may pass, where that is known.
+        code: A word that clients act on, where the wire has one for this refusal.
     """
 
     def __init__(
@@ -175,11 +176,13 @@ class WireError(RefdeskError):
         status: int = 400,
         param: str | None = None,
         retry_after_s: int | None = None,
+        code: str | None = None,
     ) -> None:
         super().__init__(message)
         self.status = status
         self.param = param
         self.retry_after_s = retry_after_s
+        self.code = code
 
 
 UpstreamFault = Literal["unreachable", "timeout", "cut", "bad_response"]

@@ -370,30 +370,7 @@ class TestOddStreams:
 
 
 class TestKinds:
-    """D6: what was asked for is what comes, or a clear error."""
-
-    @pytest.mark.parametrize("wire", WIRES)
-    @pytest.mark.parametrize("search", [False, True])
-    async def test_json_for_a_stream(self, desk: Desk, wire: str, search: bool) -> None:
-        """JSON is never labelled as a stream."""
-        desk.upstream.will(whole(answers(wire)))
-
-        response = await desk.ask(wire, search=search, stream=True)
-
-        assert response.status_code == 502
-        assert response.headers["content-type"] == "application/json"
-        assert "application/json" in response.json()["error"]["message"]
-
-    @pytest.mark.parametrize("wire", WIRES)
-    @pytest.mark.parametrize("search", [False, True])
-    async def test_stream_for_json(self, desk: Desk, wire: str, search: bool) -> None:
-        """Nor is a stream handed to who asked for one body."""
-        desk.upstream.will(sse(b"".join(stream(wire))))
-
-        response = await desk.ask(wire, search=search)
-
-        assert response.status_code == 502
-        assert "stream" in response.json()["error"]["message"]
+    """D6: bodies that are none, and encoded ones; test_forms.py has the other form."""
 
     @pytest.mark.parametrize("wire", WIRES)
     async def test_no_json_at_all(self, desk: Desk, wire: str) -> None:

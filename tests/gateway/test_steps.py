@@ -13,6 +13,7 @@ TEXT = Conversation(user_texts=("When?",))
 AFTER_TOOLS = replace(TEXT, ends_with_tool_output=True)
 SEARCHED = replace(TEXT, own_search_since=True)
 WAITS = replace(TEXT, awaits_server_tool=True)
+UNASKED = replace(TEXT, unasked=True)
 FREE = SearchTool()
 FORCED = SearchTool(choice="search")
 ALONE = SearchTool(alone=True)
@@ -25,6 +26,8 @@ TABLE = [
     (replace(FORCED, live=False), TEXT, False, "no", "external_web_access"),
     (replace(FORCED, max_uses=0), TEXT, False, "no", "max_uses"),
     (FORCED, WAITS, False, "no", "waits"),
+    (FORCED, UNASKED, False, "no", "the client wrote last"),
+    (ALONE, UNASKED, True, "reuse", "already"),
     (FORCED, AFTER_TOOLS, True, "search", "forces"),
     (SearchTool(choice="required", alone=True), TEXT, False, "search", "forces"),
     (SearchTool(choice="required"), TEXT, False, "search", "new user text"),

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from refdesk.providers import PROVIDERS, accepts_tool, capability, normal_model
+from refdesk.providers import PROVIDERS, accepts_tool, capability, kept, normal_model
 from refdesk.providers._base import WireName
+from refdesk.wires.base import SearchTool
 
 MATRIX: list[tuple[str, WireName, str, bool | None, str]] = [
     ("anthropic", "messages", "claude-sonnet-4-5-20250929", None, "hosted"),
@@ -130,3 +131,62 @@ def test_every_rule_has_its_evidence() -> None:
         assert provider.name == name
         for rule in provider.hosted:
             assert any(year in rule.evidence for year in ("2025", "2026", "2027")), rule
+
+
+LACKS: list[tuple[str, WireName, str, str, bool, str]] = [
+    ("anthropic", "messages", "claude-sonnet-4-6", "web_search_20260318", True, ""),
+    ("anthropic", "messages", "claude-mythos-6", "web_search_20250305", True, ""),
+    ("deepseek", "messages", "deepseek-chat", "web_search_20250305", False, ""),
+    ("deepseek", "messages", "deepseek-chat", "web_search_20250305", True, "domain lists"),
+    ("deepseek", "messages", "deepseek-chat", "web_search_20260209", False, "nothing shows"),
+    ("deepseek", "messages", "deepseek-v6", "web_search_20260209", False, "nothing shows"),
+    ("openai", "responses", "gpt-5.4", "web_search_2025_08_26", True, ""),
+    ("openai", "responses", "gpt-5.4", "web_search_preview", True, "domain lists"),
+    ("openai", "responses", "gpt-7", "web_search_preview_2025_03_11", False, ""),
+    ("openai", "chat", "gpt-5-search-api", "web_search_options", True, ""),
+    ("qwen", "responses", "qwen3-max", "web_search", True, "domain lists"),
+    ("xai", "responses", "grok-4", "web_search", True, ""),
+]
+
+
+@pytest.mark.parametrize(("provider", "wire", "model", "kind", "lists", "reason"), LACKS)
+def test_what_the_evidence_covers(
+    provider: str, wire: WireName, model: str, kind: str, lists: bool, reason: str
+) -> None:
+    """A rule names the tool types it covers, and those whose domain lists are kept to."""
+    rule = capability(provider, wire, model, None).rule
+    assert rule is not None
+    tool = SearchTool(type=kind, allowed_domains=("a.example",) if lists else ())
+    lacks = rule.lacks(tool)
+    assert (reason in lacks) if reason else lacks == ""
+
+
+ANTHROPIC_ID = "srvtoolu_01EoSNE7k4dUJyGatASCV5qs"
+OPENAI_ID = "ws_0cc96ac817fdc57e00693337335db881989d7938ef5e5dcd6b"
+KEPT: list[tuple[str, WireName, bool | None, str, str, bool]] = [
+    ("anthropic", "messages", None, ANTHROPIC_ID, "EqgfCioIDhgC", True),
+    ("anthropic", "messages", None, ANTHROPIC_ID, "", False),
+    ("anthropic", "messages", None, "call_1", "EqgfCioIDhgC", False),
+    ("anthropic", "messages", False, ANTHROPIC_ID, "EqgfCioIDhgC", False),
+    ("deepseek", "messages", None, "call_1", "", True),
+    ("deepseek", "messages", None, ANTHROPIC_ID, "EqgfCioIDhgC", False),
+    ("compatible", "messages", None, ANTHROPIC_ID, "EqgfCioIDhgC", False),
+    ("compatible", "messages", True, ANTHROPIC_ID, "EqgfCioIDhgC", True),
+    ("bedrock", "messages", None, ANTHROPIC_ID, "EqgfCioIDhgC", False),
+    ("openai", "responses", None, OPENAI_ID, "", True),
+    ("openai", "responses", None, "fc_98a8d4aa_0", "", False),
+    ("xai", "responses", None, OPENAI_ID, "", False),
+    ("xai", "responses", None, "fc_98a8d4aa_0", "", True),
+    ("qwen", "responses", None, OPENAI_ID, "", False),
+    ("deepseek", "responses", None, OPENAI_ID, "", False),
+    ("nobody-knows", "messages", True, ANTHROPIC_ID, "EqgfCioIDhgC", False),
+]
+
+
+@pytest.mark.parametrize(("provider", "wire", "metadata", "name", "payload", "stays"), KEPT)
+def test_whose_marks_stay(
+    provider: str, wire: WireName, metadata: bool | None, name: str, payload: str, stays: bool
+) -> None:
+    """An upstream is sent the marks that it made, as far as that can be told, and no others."""
+    own = kept(provider, wire, metadata=metadata)
+    assert (own is not None and own.has_id(name) and own.has_payload(payload)) == stays

@@ -7,13 +7,10 @@ What they make of both forms must be the same, and what the model itself said mu
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from itertools import pairwise
 from typing import Any, Final
 
-import anthropic
-import httpx2
-import openai
 import pytest
 from anthropic.types import Message, RawMessageStreamEvent
 from hypothesis import HealthCheck, given, settings
@@ -23,31 +20,14 @@ from openai.types.responses import Response, ResponseStreamEvent
 from pydantic import TypeAdapter
 
 from answered import MADE, recorded_streams, search_of, streamed, wholes
-from refdesk.wires import chat, messages, responses
-from refdesk.wires.base import GatewaySearch, Wire
-from refdesk.wires.document import Document
+from judges import ASKED, WIRES, Judge, bare, cut, told
+from refdesk.wires.base import GatewaySearch
 from refdesk.wires.sse import Decoder
 
 # The SDK serialises what it read, and some of what vendors send is not in its types.
 pytestmark = pytest.mark.filterwarnings("ignore:Pydantic serializer warnings:UserWarning")
 
-WIRES: Final[dict[str, Wire]] = {"messages": messages, "chat": chat, "responses": responses}
 COUNTS: Final = (0, 1, 10)
-ASKED: Final = {
-    "messages": Document.read(
-        b'{"model":"m","tools":[{"type":"web_search_20260209","name":"web_search"}]}'
-    ),
-    "chat": Document.read(b'{"model":"m","web_search_options":{}}'),
-    "responses": Document.read(
-        b'{"model":"m","tools":[{"type":"web_search"}],"tool_choice":"auto",'
-        b'"include":["web_search_call.action.sources"]}'
-    ),
-}
-CALLED: Final[dict[str, Any]] = {
-    "messages": {"model": "m", "max_tokens": 9, "messages": [{"role": "user", "content": "?"}]},
-    "chat": {"model": "m", "messages": [{"role": "user", "content": "?"}]},
-    "responses": {"model": "m", "input": "?"},
-}
 CASES: Final = [
     pytest.param(wire, body, count, id=f"{wire}-{name}-{count}")
     for wire in WIRES
@@ -64,59 +44,6 @@ def _cases(wire: str) -> list[Any]:
     return [pytest.param(*case.values[1:], id=case.id) for case in CASES if case.values[0] == wire]
 
 
-class Judge:
-    """The official clients on an endpoint in memory, which answers with given bytes."""
-
-    def __init__(self) -> None:
-        self._pieces: Sequence[bytes] = ()
-        self._type = ""
-        http = httpx2.Client(transport=httpx2.MockTransport(self._answer))
-        given: dict[str, Any] = {"api_key": "k", "max_retries": 0, "http_client": http}
-        self.anthropic = anthropic.Anthropic(base_url="http://127.0.0.1:1", **given)
-        self.openai = openai.OpenAI(base_url="http://127.0.0.1:1/v1", **given)
-
-    def _answer(self, request: httpx2.Request) -> httpx2.Response:
-        return httpx2.Response(200, headers={"content-type": self._type}, content=self._flow())
-
-    def _flow(self) -> Iterator[bytes]:
-        yield from self._pieces
-
-    def whole(self, wire: str, body: bytes) -> Any:
-        """Read a whole answer."""
-        self._pieces, self._type = [body], "application/json"
-        match wire:
-            case "messages":
-                return self.anthropic.messages.create(**CALLED[wire])
-            case "chat":
-                return self.openai.chat.completions.create(**CALLED[wire])
-        return self.openai.responses.create(**CALLED[wire])
-
-    def accumulated(self, wire: str, pieces: Sequence[bytes]) -> Any:
-        """Read a stream with the SDK's own accumulator; return what it put together."""
-        self._pieces, self._type = pieces, "text/event-stream"
-        if wire == "messages":
-            with self.anthropic.messages.stream(**CALLED[wire]) as stream:
-                return stream.get_final_message()
-        if wire == "chat":
-            with self.openai.chat.completions.stream(**CALLED[wire]) as stream:
-                list(stream)
-                # `get_final_completion` raises for an answer that was cut at its length.
-                return stream.current_completion_snapshot
-        with self.openai.responses.stream(**CALLED[wire]) as stream:
-            # `get_final_response` knows no other end than `response.completed`.
-            return list(stream)[-1].response
-
-    def events(self, wire: str, pieces: Sequence[bytes]) -> list[Any]:
-        """Read a stream event by event, as ``stream=True`` does."""
-        self._pieces, self._type = pieces, "text/event-stream"
-        match wire:
-            case "messages":
-                return list(self.anthropic.messages.create(**CALLED[wire], stream=True))
-            case "chat":
-                return list(self.openai.chat.completions.create(**CALLED[wire], stream=True))
-        return list(self.openai.responses.create(**CALLED[wire], stream=True))
-
-
 @pytest.fixture(scope="module")
 def judge() -> Iterator[Judge]:
     """The official clients."""
@@ -124,11 +51,6 @@ def judge() -> Iterator[Judge]:
     yield judge
     judge.anthropic.close()
     judge.openai.close()
-
-
-def cut(data: bytes, size: int) -> list[bytes]:
-    """Return the data in pieces of this size."""
-    return [data[at : at + size] for at in range(0, len(data), size)]
 
 
 def rewritten(wire: str, body: bytes, search: GatewaySearch, size: int = 4096) -> bytes:
@@ -140,31 +62,6 @@ def rewritten(wire: str, body: bytes, search: GatewaySearch, size: int = 4096) -
 def attached(wire: str, body: bytes, search: GatewaySearch) -> bytes:
     """Put the search into a whole answer."""
     return WIRES[wire].attach_search(body, search, ASKED[wire])
-
-
-def told(wire: str, read: Any) -> Any:
-    """What an answer tells, in a form in which whole and streamed ones can be compared."""
-    dumped = _bare(read.to_dict())
-    if wire == "messages":
-        return dumped
-    if wire == "chat":
-        for choice in dumped["choices"]:
-            for call in choice["message"].get("tool_calls", []):
-                call.pop("index", None)  # the accumulator leaves it there
-        return {key: dumped.get(key) for key in ("choices", "usage")}
-    return dumped
-
-
-def _bare(tree: Any) -> Any:
-    """Without nulls, empty members, and what only a parsing accumulator adds."""
-    if isinstance(tree, dict):
-        found = {
-            key: _bare(each)
-            for key, each in tree.items()
-            if key not in ("parsed", "parsed_arguments", "parsed_output", "obfuscation")
-        }
-        return {key: each for key, each in found.items() if each not in (None, [], {}, "")}
-    return [_bare(each) for each in tree] if isinstance(tree, list) else tree
 
 
 @pytest.mark.parametrize(("wire", "body", "count"), CASES)
@@ -274,7 +171,7 @@ def _uncited(block: Any) -> Any:
         for each in block.get("citations", [])
         if not each["encrypted_index"].startswith("rd1.")
     ]
-    return _bare({**block, "citations": kept})
+    return bare({**block, "citations": kept})
 
 
 def _unannotated(part: Any) -> Any:
@@ -282,7 +179,7 @@ def _unannotated(part: Any) -> Any:
     kept = [
         each for each in part.get("annotations", []) if not _url_of(each).startswith("https://site")
     ]
-    return _bare({**part, "annotations": kept})
+    return bare({**part, "annotations": kept})
 
 
 def _url_of(annotation: Any) -> str:

@@ -17,6 +17,7 @@ import structlog
 
 from refdesk.errors import UpstreamError, WireError
 from refdesk.gateway import exchange as x
+from refdesk.gateway import forms
 from refdesk.gateway.client import (
     STREAM_HEADERS,
     Client,
@@ -44,11 +45,12 @@ WIRES: Final[Mapping[str, Wire]] = {"messages": messages, "chat": chat, "respons
 MAX_ANSWER_BYTES: Final = 128 * 1024 * 1024
 """A whole answer is held in memory; a longer one is no answer of a model."""
 _MARKS: Final[Mapping[str, tuple[bytes, ...]]] = {
-    "messages": (b"rd1.", b"srvtoolu_rd"),
+    # A call that a provider runs, and its result; what else is ours names web_search.
+    "messages": (b"_tool_",),
     "chat": (),
-    "responses": (b"ws_rd",),
+    "responses": (b'"ws_',),
 }
-"""What of ours a client may send back, by wire."""
+"""What a client may send back of our searches and of providers', by wire."""
 _KEPT_BYTES: Final = 64 * 1024
 """Of a stream's two ends, to end it properly if it breaks off."""
 _NO_SEARCH: Final = header("x-refdesk-search", "none")
@@ -110,25 +112,25 @@ class Gateway:
     # What a request is answered with
 
     async def _answer(self, request: _Request, document: Document, body: bytes, head: Head) -> None:
-        way = request.way
-        if _concerns_search(body, request.wire, way):
+        if not request.way.terms.keeps_threads and request.wire.needs_thread(document):
+            raise x.thread_refusal()
+        if _concerns_search(body, request.wire):
             await self._exchange(request, document)
         elif head.stream:
             await self._pass_stream(request, bytes(document))
         else:
             reply = await request.call(bytes(document), whole=True)
-            _refuse_stream(reply)
             await request.answer(reply.status, reply.headers, reply.body)
 
     async def _count(self, request: _Request, document: Document, body: bytes, head: Head) -> None:
         wire, terms = request.wire, request.way.terms
-        if _concerns_search(body, wire, request.way):
+        if _concerns_search(body, wire):
             marks = wire.find_marks(document)
             recalled = await self.driver.recall(x.Recall(marks, b""), request.entry)
-            stays = terms.hosted_stays or terms.accepts_tool
-            document = wire.restore(document, recalled.history, hosted_stays=stays)
-            in_stead = terms.decision.route is Route.GATEWAY or not terms.accepts_tool
-            if in_stead and wire.search_tool(document) is not None:
+            document = wire.restore(document, recalled.history, kept=terms.kept)
+            tool = wire.search_tool(document)
+            route, _ = x.route_for(terms, tool)
+            if tool is not None and (route is Route.GATEWAY or not terms.accepts_tool):
                 document = wire.strip_search_tool(document)
         reply = await request.call(bytes(document), whole=True, path=b"/count_tokens")
         await request.answer(reply.status, reply.headers, reply.body)
@@ -169,7 +171,9 @@ class Gateway:
                         request.entry.outcome.kind = "gateway"
                         answered = await self.driver.search(command, request.entry, request.caller)
                     case x.CallUpstream(outgoing, outcome):
-                        request.entry.outcome = outcome
+                        entry.outcome = outcome
+                        if outcome.in_stead:
+                            entry.route, entry.route_why = "gateway", outcome.in_stead
                         reply = await request.call(bytes(outgoing), whole=not request.head.stream)
                         answered = await self._answered(request, reply)
                         status, body = answered.status, answered.body or b""
@@ -184,31 +188,26 @@ class Gateway:
             raise
         assert reply is not None
         if isinstance(result, x.Answer):
-            request.entry.unknown_citations = result.outcome.unknown_citations
-            await request.answer(reply.status, reply.headers, result.body)
+            entry.unknown_citations = result.outcome.unknown_citations
+            headers = forms.as_json(reply.headers) if result.gathered else reply.headers
+            await request.answer(reply.status, headers, result.body)
         else:
             await request.relay(reply, result.rewriter)
 
     async def _answered(self, request: _Request, reply: Reply) -> x.UpstreamAnswered:
-        if request.head.stream and reply.status < 400 and _is_stream(reply):
-            return x.UpstreamAnswered(reply.status, None)
-        if request.head.stream:
-            body = await _read(reply)
-            if reply.status < 400:
-                raise UpstreamError(
-                    f"a stream was asked for and the upstream {request.target.upstream!r} "
-                    f"answered with {_content_type(reply)!r}",
-                    fault="bad_response",
-                )
-            return x.UpstreamAnswered(reply.status, body)
-        _refuse_stream(reply)
-        return x.UpstreamAnswered(reply.status, decoded(reply))
+        if not request.head.stream:
+            body = decoded(reply)
+            is_stream = bool(forms.is_stream(body, whole=True))
+            return x.UpstreamAnswered(reply.status, body, is_stream=is_stream)
+        # Whatever the form of a good answer is, it is seen when it is sent on.
+        return x.UpstreamAnswered(reply.status, await _read(reply) if reply.status >= 400 else None)
 
 
 class _Request:
     """One request: what is known of it, and its client."""
 
     __slots__ = (
+        "asked",
         "caller",
         "client",
         "entry",
@@ -242,6 +241,7 @@ class _Request:
             wire=wire.NAME,
             key_id=caller.key_id,
         )
+        self.asked: Document
         self.head: Head
         self.target: Target
         self.way: Way
@@ -265,11 +265,12 @@ class _Request:
             self.way = target.way(self.wire.NAME)
             if head.model != target.model:
                 document = document.replace({"model": dump(target.model)})
+            self.asked = document
             client.watch(asyncio.current_task())  # type: ignore[arg-type]
             await answer(self, document, body, head)  # type: ignore[misc]
         except WireError as exc:
             entry.error = str(exc)
-            await self.refuse(exc.status, str(exc), exc.param, exc.retry_after_s)
+            await self.refuse(exc.status, str(exc), exc.param, exc.retry_after_s, exc.code)
         except UpstreamError as exc:
             entry.error = str(exc)
             entry.end = _FAULT_END[exc.fault]  # type: ignore[assignment]
@@ -387,28 +388,79 @@ class _Request:
         if reply.status >= 400:
             await self.answer(reply.status, reply.headers, await _read(reply))
             return
-        if not _is_stream(reply):
-            body = await _read(reply)
-            raise UpstreamError(
-                f"a stream was asked for and the upstream {self.target.upstream!r} answered with "
-                f"{_content_type(reply)!r} ({len(body)} bytes)",
-                fault="bad_response",
-            )
-        entry, client = self.entry, self.client
-        entry.status = reply.status
+        client = self.client
+        self.entry.status = reply.status
         pieces = decoded_pieces(reply)
         await client.stop_pings()
+        early, labelled = client.head_sent, _is_stream(reply)
+        if labelled and not early:
+            await self._start(reply, labelled=True)
+        if not labelled or early or rewriter is not None:
+            # A label may be wrong; in a stream that has begun and through a rewriter it matters.
+            is_stream, pieces = await self._peek(pieces, labelled=labelled)
+            if not is_stream:
+                await self._relay_whole(reply, pieces, rewriter)
+                return
         if not client.head_sent:
-            kept = [
-                line
-                for line in to_client(reply.headers)
-                if line[0] not in (b"content-type", b"cache-control", b"x-accel-buffering")
-            ]
-            await client.start(reply.status, self.head_lines([*STREAM_HEADERS, *kept]))
+            await self._start(reply, labelled=rewriter is not None)
         if rewriter is None:
             await self._relay_bytes(pieces)
         else:
             await self._relay_rewritten(pieces, rewriter)
+        await client.end()
+
+    async def _start(self, reply: Reply, *, labelled: bool) -> None:
+        """Send the head of a stream, labelled as one or as the upstream did."""
+        lines = to_client(reply.headers)
+        if labelled:
+            ours = {name for name, _ in STREAM_HEADERS}
+            lines = [*STREAM_HEADERS, *(line for line in lines if line[0] not in ours)]
+        await self.client.start(reply.status, self.head_lines(lines))
+
+    async def _peek(
+        self, pieces: AsyncIterator[bytes], *, labelled: bool
+    ) -> tuple[bool, AsyncIterator[bytes]]:
+        """Return whether these are events; a stream that broke off before is one, and fails."""
+        limit = self.gateway.settings.longest_answer_s
+        try:
+            async with asyncio.timeout(limit):
+                return await forms.peek(pieces, labelled=labelled)
+        except TimeoutError:
+            fault = _too_long(limit)
+        except UpstreamError as exc:
+            fault = exc
+        if not self.client.head_sent:
+            raise fault
+        return True, forms.failing(fault)
+
+    async def _relay_whole(
+        self, reply: Reply, pieces: AsyncIterator[bytes], rewriter: StreamRewriter | None
+    ) -> None:
+        """Send a body on where a stream was asked for: in that form where that is needed."""
+        client, entry = self.client, self.entry
+        limit = self.gateway.settings.longest_answer_s
+        try:
+            async with asyncio.timeout(limit):
+                body = await forms.whole(pieces, MAX_ANSWER_BYTES)
+        except TimeoutError:
+            raise _too_long(limit) from None
+        if rewriter is None and not client.head_sent:
+            await self.answer(reply.status, reply.headers, body)
+            return
+        try:
+            stream = self.wire.streamed(body, self.asked)
+        except UpstreamError as exc:
+            entry.outcome.notices.append(f"the answer was passed on as it came: {exc}")
+            if client.is_stream:
+                entry.end, entry.error = "upstream_cut", str(exc)
+            await self.answer(reply.status, reply.headers, body)
+            return
+        if not client.head_sent:
+            await self._start(reply, labelled=True)
+        if rewriter is not None:
+            stream = rewriter.feed(stream) + rewriter.finish()
+            entry.unknown_citations = rewriter.unknown_citations
+        await client.write(stream)
         await client.end()
 
     async def _relay_bytes(self, pieces: AsyncIterator[bytes]) -> None:
@@ -429,7 +481,9 @@ class _Request:
         except UpstreamError as exc:
             await self._break(exc, self.wire.broken_stream(head, tail, str(exc)))
             return
-        if not self.wire.is_complete(tail):
+        # What is no stream, whatever its label says, gets no stream's ending.
+        is_stream = not head or forms.is_stream(head, whole=True)
+        if is_stream and not self.wire.is_complete(tail):
             fault = UpstreamError(_NOT_COMPLETE, fault="cut")
             await self._break(fault, self.wire.broken_stream(head, tail, str(fault)))
 
@@ -461,7 +515,12 @@ class _Request:
         await self.client.write(ending)
 
     async def refuse(
-        self, status: int, message: str, param: str | None, retry_after_s: int | None = None
+        self,
+        status: int,
+        message: str,
+        param: str | None,
+        retry_after_s: int | None = None,
+        code: str | None = None,
     ) -> None:
         """Answer with an error of our own, in the client's wire."""
         await self.client.stop_pings()
@@ -472,7 +531,7 @@ class _Request:
             await self.client.end()
             return
         body = self.wire.error_body(
-            message, status=status, param=param, request_id=entry.request_id
+            message, status=status, param=param, request_id=entry.request_id, code=code
         )
         headers: HeaderList = [
             (b"content-type", b"application/json"),
@@ -481,12 +540,10 @@ class _Request:
         await self.client.answer(status, self.head_lines(headers), body)
 
 
-def _concerns_search(body: bytes, wire: Wire, way: Way) -> bool:
+def _concerns_search(body: bytes, wire: Wire) -> bool:
     # Substrings first: most requests have nothing to do with search.  Each costs as much as reading
     # the body once, so a wire is looked through for its own marks only.
-    if b"web_search" in body or any(mark in body for mark in _MARKS[wire.NAME]):
-        return True
-    return not way.terms.accepts_tool and b"server_tool_use" in body
+    return b"web_search" in body or any(mark in body for mark in _MARKS[wire.NAME])
 
 
 def _too_long(limit: float) -> UpstreamError:
@@ -504,14 +561,6 @@ def _content_type(reply: Reply) -> str:
 
 def _is_stream(reply: Reply) -> bool:
     return _content_type(reply).lower().startswith("text/event-stream")
-
-
-def _refuse_stream(reply: Reply) -> None:
-    if reply.status < 400 and _is_stream(reply):
-        raise UpstreamError(
-            "a whole answer was asked for and the upstream answered with a stream",
-            fault="bad_response",
-        )
 
 
 async def _read(reply: Reply) -> bytes:

@@ -13,26 +13,30 @@ lines:
 
 from __future__ import annotations
 
-from collections.abc import Generator
+from collections.abc import Generator, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Literal
+from typing import Final, Literal
 
-from refdesk.errors import Reason, UpstreamError, WireError
-from refdesk.gateway import history, material
+from refdesk.errors import Reason, WireError
+from refdesk.gateway import answers, history, material
 from refdesk.gateway.route import Decision, Route
 from refdesk.gateway.steps import Step, decide_step
+from refdesk.providers import Rule
 from refdesk.search.extracting import extract_query
 from refdesk.types import Attempt, WebAnswer, WebQuery
 from refdesk.wires.base import (
     Conversation,
     GatewaySearch,
     History,
+    Kept,
     Marks,
     SearchTool,
     StreamRewriter,
     Wire,
 )
 from refdesk.wires.document import Document
+
+_SAID_CHARS: Final = 1000
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -45,8 +49,12 @@ class Terms:
     """Whether the upstream takes a declared search tool without an error."""
     accepts_source: str = ""
     """Who says so."""
-    hosted_stays: bool = True
-    """Whether a provider's own search blocks in the history are this upstream's own."""
+    kept: Kept | None = Kept()  # noqa: RUF009 (frozen, and without state)
+    """Which marks of hosted search in the history are this upstream's own; None: none."""
+    keeps_threads: bool = False
+    """Whether the upstream holds conversations of which only the end is sent (Messages)."""
+    rule: Rule | None = None
+    """What says that the model searches by itself, where it is a rule."""
     max_query_chars: int = 400
     max_injected_chars: int = 16384
     max_snippet_chars: int = 500
@@ -116,10 +124,12 @@ class SearchFailed:
 
 @dataclass(frozen=True, slots=True)
 class UpstreamAnswered:
-    """The model answered.  ``body`` is None where the answer is a stream."""
+    """The model answered.  ``body`` is None where a stream was asked for."""
 
     status: int
     body: bytes | None
+    is_stream: bool = False
+    """The body is a stream although one body was asked for."""
 
 
 # Results
@@ -134,6 +144,8 @@ class Outcome:
     detail: str = ""
     rule: str = ""
     query: str | None = None
+    in_stead: str = ""
+    """Why the gateway searched although the model can."""
     search_id: str | None = None
     answer: WebAnswer | None = None
     attempts: tuple[Attempt, ...] = ()
@@ -162,6 +174,8 @@ class Answer:
 
     body: bytes
     outcome: Outcome
+    gathered: bool = False
+    """It was put together of a stream, and is JSON."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -190,10 +204,11 @@ def exchange(
     """
     outcome = Outcome()
     tool = wire.search_tool(asked)
-    route = terms.decision.route
-    conversation = wire.conversation(asked)
+    route, outcome.in_stead = route_for(terms, tool)
+    if tool is not None and route is Route.GATEWAY and wire.needs_thread(asked):
+        raise thread_refusal()
+    conversation = wire.conversation(asked, _is_said)
     marks = wire.find_marks(asked)
-    document = asked
     search: GatewaySearch | None = None
 
     # A wire whose history carries no marks leaves it to our records whether this was searched.
@@ -203,11 +218,16 @@ def exchange(
         reply = yield Recall(marks, conversation.prefix if unmarked else b"")
         assert isinstance(reply, Recalled)
         recalled = reply
-    # Blocks that a provider made stay with an upstream that may be that provider; where we search
-    # in the model's stead it cannot be.
-    in_stead = tool is not None and route is Route.GATEWAY
-    stays = terms.hosted_stays or (terms.accepts_tool and not in_stead)
-    document = wire.restore(document, recalled.history, hosted_stays=stays)
+    document = wire.restore(asked, recalled.history, kept=terms.kept)
+    if document is not asked:
+        # What was restored may stand in the text that is asked for; a call that the upstream did
+        # not make waits for nothing any more.
+        now = wire.conversation(document, _is_said)
+        conversation = replace(
+            conversation, user_texts=now.user_texts, awaits_server_tool=now.awaits_server_tool
+        )
+    if tool is None or route is not Route.HOSTED:
+        search = wire.earlier_search(asked, recalled.history, after=conversation.newest)
 
     step = decide_step(tool, conversation, searched_before=recalled.earlier is not None)
     outcome.rule = step.rule
@@ -220,54 +240,73 @@ def exchange(
         document = _drop_unwanted_tool(document, wire, terms, outcome)
     elif step.verdict == "reuse":
         outcome.kind = "pass"
+        injected = None
         if recalled.earlier is not None:
-            id_, found = recalled.earlier
-            injected = _inject(document, wire, terms, outcome, sealer, id_, found)
-            if injected is not None:
-                document, search = injected
-            else:
-                document = _drop_unwanted_tool(document, wire, terms, outcome)
+            injected = _inject(document, wire, terms, outcome, sealer, tool, *recalled.earlier)
+        if injected is not None:
+            document, search = injected
+        elif search is not None:
+            document = _drop_used_tool(document, wire, tool, outcome)
         else:
             document = _drop_unwanted_tool(document, wire, terms, outcome)
     else:
-        document, search = yield from _search(
-            document,
-            wire,
-            terms,
-            outcome,
-            sealer,
-            tool,
-            step,
-            # What was restored may stand in the text that is asked for.
-            conversation if document is asked else wire.conversation(document),
-            conversation.prefix,
+        document, found = yield from _search(
+            document, wire, terms, outcome, sealer, tool, step, conversation
         )
+        search = found or search
 
     reply = yield CallUpstream(document, outcome)
     assert isinstance(reply, UpstreamAnswered)
+    dressing = answers.Dressing(
+        wire=wire,
+        asked=asked,
+        search=search,
+        limit=answers.limit_for(tool, wire, document) if search is None else None,
+        notices=outcome.notices,
+        on_unknown=outcome.count_unknown,
+    )
     if reply.body is None:
-        return Relay(_rewriter(wire, search, asked, outcome), outcome)
-    body = reply.body
-    if search is not None and reply.status < 400:
-        try:
-            body = wire.attach_search(body, search, asked, on_unknown=outcome.count_unknown)
-        except UpstreamError as exc:
-            outcome.notices.append(f"the answer was passed on as it came: {exc}")
-        except Exception as exc:
-            outcome.notices.append(f"the answer was passed on as it came: {_ours(exc)}")
-    return Answer(body, outcome)
+        return Relay(dressing.stream(), outcome)
+    if reply.status >= 400:
+        return Answer(reply.body, outcome)
+    body = dressing.whole(reply.body, is_stream=reply.is_stream)
+    return Answer(body, outcome, gathered=reply.is_stream and body is not reply.body)
 
 
-def _rewriter(
-    wire: Wire, search: GatewaySearch | None, asked: Document, outcome: Outcome
-) -> StreamRewriter | None:
-    if search is None:
-        return None
-    try:
-        return wire.rewriter(search, asked)
-    except Exception as exc:
-        outcome.notices.append(f"the stream was passed on as it came: {_ours(exc)}")
-        return None
+def route_for(terms: Terms, tool: SearchTool | None) -> tuple[Route, str]:
+    """
+    Return who searches for a declaration, and why it is the gateway although the model can.
+
+    A capability is known for the types of the tool that its evidence names, and a limit that the
+    client set binds: what the provider is not known to do is done here, unless the operator chose.
+    """
+    decision = terms.decision
+    if tool is None or decision.route is not Route.HOSTED or decision.layer != "capability":
+        return decision.route, ""
+    lacks = terms.rule.lacks(tool) if terms.rule is not None else ""
+    return (Route.GATEWAY, lacks) if lacks else (decision.route, "")
+
+
+def thread_refusal() -> WireError:
+    """
+    Return the refusal of a request whose conversation the provider's server holds.
+
+    The official SDKs then send the conversation whole (anthropic 2.14.0, @anthropic-ai/sdk 1.14.0).
+    """
+    return WireError(
+        "thread is not supported here: the model's upstream holds no conversations, or the search "
+        "is done by this gateway; send the whole conversation in messages, without thread",
+        param="thread",
+        code="thread_unsupported_request",
+    )
+
+
+def _is_said(texts: Sequence[str]) -> bool:
+    """Whether a user said anything in these texts; a blank one is said, if only by a key."""
+    if not "".join(texts).strip():
+        return True
+    extracted = extract_query(texts, _SAID_CHARS)
+    return bool(extracted.text or extracted.removed)
 
 
 def _search(
@@ -279,7 +318,6 @@ def _search(
     tool: SearchTool,
     step: Step,
     conversation: Conversation,
-    prefix: bytes,
 ) -> Generator[Command, Reply, tuple[Document, GatewaySearch | None]]:
     extracted = extract_query(conversation.user_texts, terms.max_query_chars)
     outcome.notices += [f"{what} was cut out of the query" for what in extracted.removed]
@@ -287,31 +325,22 @@ def _search(
         outcome.notices.append(f"mode {terms.mode!r} is not available yet; the search was injected")
     if not extracted.text:
         _degrade(outcome, "no_query", "the last user message holds no text to search for")
-        return _drop_unwanted_tool(document, wire, terms, outcome), None
+        return _drop_unwanted_tool(document, wire, terms, outcome, tried=tool), None
     outcome.query = extracted.text
     reply = yield Search(
         _web_query(extracted.text, tool),
         terms.decision.engine,
         1 if tool.context_size == "low" else terms.pages,
-        prefix,
+        conversation.prefix,
     )
     if isinstance(reply, SearchDone):
         outcome.notices += reply.answer.notices
         outcome.attempts = reply.answer.attempts
-        injected = _inject(
-            document,
-            wire,
-            terms,
-            outcome,
-            sealer,
-            reply.id,
-            reply.answer,
-            low=tool.context_size == "low",
-        )
+        injected = _inject(document, wire, terms, outcome, sealer, tool, reply.id, reply.answer)
         if injected is not None:
             outcome.kind = "gateway"
             return injected
-        return _drop_unwanted_tool(document, wire, terms, outcome), None
+        return _drop_unwanted_tool(document, wire, terms, outcome, tried=tool), None
     assert isinstance(reply, SearchFailed)
     outcome.notices += reply.notices
     outcome.attempts = reply.attempts
@@ -320,8 +349,8 @@ def _search(
     if step.forced and reply.reason == "no_results" and reply.id:
         # The client insists on a search, and there was one: it shows as one without results.
         empty = GatewaySearch(id=reply.id, query=extracted.text)
-        return wire.strip_search_tool(document), empty
-    return _drop_unwanted_tool(document, wire, terms, outcome), None
+        return _drop_used_tool(document, wire, tool, outcome), empty
+    return _drop_unwanted_tool(document, wire, terms, outcome, tried=tool), None
 
 
 def _inject(
@@ -330,11 +359,11 @@ def _inject(
     terms: Terms,
     outcome: Outcome,
     sealer: history.Sealer,
+    tool: SearchTool,
     id_: str,
     answer: WebAnswer,
-    *,
-    low: bool = False,
 ) -> tuple[Document, GatewaySearch] | None:
+    low = tool.context_size == "low"
     query = outcome.query or " ".join(wire.conversation(document).user_texts)
     try:
         rendered = material.render(
@@ -344,11 +373,13 @@ def _inject(
             marker=lambda data: history.marker(data, sealer),
             max_chars=terms.max_injected_chars // 2 if low else terms.max_injected_chars,
             max_snippet_chars=terms.max_snippet_chars,
+            cite=not wire.wants_json(document),
         )
         if rendered is None:
             _degrade(outcome, "injection_failed", "no result fits under max_injected_chars")
             return None
-        injected = wire.strip_search_tool(wire.inject(document, rendered.text))
+        injected = wire.inject(document, rendered.text)
+        injected = _drop_used_tool(injected, wire, tool, outcome)
         search = GatewaySearch(
             id=id_,
             query=query,
@@ -359,16 +390,12 @@ def _inject(
         return None
     except Exception as exc:
         # Whatever a page may hold that nobody thought of: the request goes on without it.
-        _degrade(outcome, "injection_failed", _ours(exc))
+        _degrade(outcome, "injection_failed", answers.fault(exc))
         return None
     outcome.search_id = id_
     outcome.answer = answer
     outcome.injected_chars = len(rendered.text)
     return injected, search
-
-
-def _ours(exc: Exception) -> str:
-    return f"{type(exc).__name__}, a fault of Refdesk, please report it"
 
 
 def _degrade(outcome: Outcome, reason: Reason, detail: str) -> None:
@@ -377,13 +404,33 @@ def _degrade(outcome: Outcome, reason: Reason, detail: str) -> None:
     outcome.detail = detail
 
 
-def _drop_unwanted_tool(document: Document, wire: Wire, terms: Terms, outcome: Outcome) -> Document:
+def _drop_used_tool(document: Document, wire: Wire, tool: SearchTool, outcome: Outcome) -> Document:
+    """Take the tool out after its search, and with it a demand that the search has met."""
+    if tool.choice == "required" and not tool.alone:
+        outcome.notices.append(
+            "the tool choice that demands some tool was lifted: the search that it could mean was "
+            "done here"
+        )
+    return wire.strip_search_tool(document, searched=True)
+
+
+def _drop_unwanted_tool(
+    document: Document,
+    wire: Wire,
+    terms: Terms,
+    outcome: Outcome,
+    *,
+    tried: SearchTool | None = None,
+) -> Document:
+    """Take the tool out where the upstream is known not to take it; ``tried`` if we searched."""
     if terms.accepts_tool:
         return document
     outcome.notices.append(
         "the search tool was taken out, since the upstream does not take it: "
         + terms.accepts_source
     )
+    if tried is not None:
+        return _drop_used_tool(document, wire, tried, outcome)
     return wire.strip_search_tool(document)
 
 

@@ -45,12 +45,17 @@ def decide_step(
     if tool.max_uses is not None and tool.max_uses <= 0:
         return Step(verdict="no", rule="max_uses is 0")
     if conversation.awaits_server_tool:
-        return Step(verdict="no", rule="an earlier hosted tool call still waits for its result")
+        return Step(verdict="no", rule="a hosted tool call of the last answer waits for its result")
+    searched = searched_before or conversation.own_search_since
+    if conversation.unasked:
+        if searched:
+            return Step(verdict="reuse", rule="the last user text was searched already")
+        return Step(verdict="no", rule="the client wrote last, and no user")
     if tool.choice == "search" or (tool.alone and tool.choice == "required"):
         return Step(verdict="search", rule="the tool choice forces it", forced=True)
     if tool.alone:
         return Step(verdict="search", rule="it is the only tool")
-    if searched_before or conversation.own_search_since:
+    if searched:
         return Step(verdict="reuse", rule="the last user text was searched already")
     if conversation.ends_with_tool_output:
         return Step(verdict="no", rule="the input ends with tool outputs")

@@ -13,7 +13,7 @@ from refdesk.config.schema import SearchSwitch as ConfiguredSwitch
 from refdesk.errors import WireError
 from refdesk.gateway.exchange import Terms
 from refdesk.gateway.route import Decision, SearchSwitch, decide
-from refdesk.providers import Verdict, accepts_tool, capability
+from refdesk.providers import Verdict, accepts_tool, capability, kept
 from refdesk.upstream import Origin
 from refdesk.wires.base import Wire
 
@@ -210,7 +210,9 @@ def _way(
             mode=decision.mode or search.mode,
             accepts_tool=accepts,
             accepts_source=source,
-            hosted_stays=verdict.capability == "hosted",
+            kept=kept(upstream.provider, wire, metadata=model.capabilities.web_search),
+            keeps_threads=upstream.provider == "anthropic",
+            rule=verdict.rule,
             max_query_chars=search.max_query_chars,
             max_injected_chars=search.max_injected_chars,
             max_snippet_chars=search.max_snippet_chars,

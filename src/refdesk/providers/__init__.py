@@ -13,6 +13,7 @@ from refdesk.providers._base import (
     Verdict,
     accepts_tool,
     capability,
+    kept,
     normal_model,
 )
 
@@ -24,5 +25,6 @@ __all__ = [
     "Verdict",
     "accepts_tool",
     "capability",
+    "kept",
     "normal_model",
 ]

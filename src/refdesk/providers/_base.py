@@ -8,11 +8,15 @@ from typing import Final, Literal
 
 from refdesk.errors import UnknownName
 from refdesk.registry import Registry
+from refdesk.wires.base import Kept, SearchTool
 
 WireName = Literal["messages", "chat", "responses", "gemini"]
 Capability = Literal["hosted", "elsewhere", "no"]
 
 PROVIDERS: Registry[Provider] = Registry("provider", "refdesk.providers")
+
+NOT_OPENAI: Final = Kept(ids=r"(?!ws_[0-9a-f]{40,}$).*")
+"""Ids of search calls that are not of OpenAI's form, where a provider's own form is not known."""
 
 _VENDOR: Final = re.compile(r"^(?:[a-z0-9_.-]+/)+")
 _VARIANT_BACKWARDS: Final = re.compile(r"(?:[a-z0-9_-]++:|\][a-z0-9]++\[)*+")
@@ -29,8 +33,23 @@ class Rule:
     """A regular expression that the whole normal id must match."""
     evidence: str
     """What says so, and when it was read."""
+    tools: str = ".*"
+    """The types of a declared tool that the evidence covers, as a regular expression."""
+    domains: str = ".*"
+    """Of those, the types whose domain lists the provider keeps to; empty: none."""
     always: bool = False
     """They search on every request, declared or not."""
+
+    def lacks(self, tool: SearchTool) -> str:
+        """Return what the provider is not known to do of a declaration; empty where it does all."""
+        if self.always:
+            return ""
+        if not re.fullmatch(self.tools, tool.type):
+            return f"nothing shows that it takes the tool {tool.type!r} ({self.evidence})"
+        listed = tool.allowed_domains or tool.blocked_domains
+        if listed and not re.fullmatch(self.domains, tool.type):
+            return f"it is not known to keep to the domain lists of {tool.type!r}"
+        return ""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -46,6 +65,8 @@ class Provider:
     """
     refuses_tool_on: dict[WireName, str] = field(default_factory=dict)
     """Wires on which a declared search tool is an error (outside ``hosted``), with the evidence."""
+    kept: dict[WireName, Kept] = field(default_factory=dict)
+    """On the wires of ``hosted``, the marks in a history that are this provider's own."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -55,6 +76,8 @@ class Verdict:
     capability: Capability
     source: str
     evidence: str
+    rule: Rule | None = None
+    """The rule that said ``hosted``; None where something else did."""
 
 
 def normal_model(model: str) -> str:
@@ -101,7 +124,7 @@ def capability(provider: str, wire: WireName, model: str, metadata: bool | None)
     for rule in matching:
         if rule.wire == wire:
             return Verdict(
-                capability="hosted", source=f"rule of {provider}", evidence=rule.evidence
+                capability="hosted", source=f"rule of {provider}", evidence=rule.evidence, rule=rule
             )
     if not matching:
         kin = [rule for rule in rules.families if re.fullmatch(rule.models, name)]
@@ -110,6 +133,8 @@ def capability(provider: str, wire: WireName, model: str, metadata: bool | None)
                 capability="hosted" if rule.wire == wire else "elsewhere",
                 source=f"family of {provider}",
                 evidence=f"{name!r} is not known; by family, on {rule.wire}: {rule.evidence}",
+                # What is known of the tool holds for the family's known models.
+                rule=next((each for each in rules.hosted if each.wire == wire), None),
             )
     if matching:
         return Verdict(
@@ -150,6 +175,24 @@ def accepts_tool(
     if evidence := rules.refuses_tool_on.get(wire):
         return False, evidence
     return True, "nothing says that it does not"
+
+
+def kept(provider: str, wire: WireName, *, metadata: bool | None) -> Kept | None:
+    """
+    Return which marks of hosted search in a history an upstream made itself; None: none.
+
+    Args:
+        provider: The name of a provider plugin.
+        wire: The wire that the upstream is spoken to on.
+        metadata: ``capabilities.web_search`` of the model; true at a ``compatible`` upstream, a
+            relay, says that it searches, and so that all of them may be its own.
+    """
+    rules = _provider(provider)
+    if metadata is False:
+        return None
+    if rules.name == "compatible":
+        return Kept() if metadata else None
+    return rules.kept.get(wire)
 
 
 def _provider(name: str) -> Provider:

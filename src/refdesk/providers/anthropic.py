@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from refdesk.providers._base import PROVIDERS, Provider, Rule
+from refdesk.wires.base import Kept
 
 PROVIDERS.register("anthropic")(
     Provider(
@@ -12,6 +13,7 @@ PROVIDERS.register("anthropic")(
                 wire="messages",
                 models=r"claude-(?:[\d.]+-)*(?:opus|sonnet|haiku|fable)(?:-.*)?",
                 evidence="the vendor's documentation and recordings, 2026-11-30",
+                tools=r"web_search_\d+",
             ),
         ),
         families=(
@@ -21,5 +23,7 @@ PROVIDERS.register("anthropic")(
                 evidence="every Claude since 3.5 searches, read 2026-11-30",
             ),
         ),
+        # An empty payload, or one that does not begin as all recorded ones do, is a 400.
+        kept={"messages": Kept(ids=r"(?:srvtoolu|mcptoolu)_\w+", payloads=r"E\S+")},
     )
 )

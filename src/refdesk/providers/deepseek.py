@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from refdesk.providers._base import PROVIDERS, Provider, Rule
+from refdesk.wires.base import Kept
 
 PROVIDERS.register("deepseek")(
     Provider(
@@ -14,6 +15,9 @@ PROVIDERS.register("deepseek")(
                 wire="messages",
                 models=r"deepseek-(?:v4-.*|flash|chat|reasoner)|claude-.*",
                 evidence="web_search_20250305 gives structured results and citations, 2026-11-30",
+                tools="web_search_20250305",
+                # Its page on the Anthropic API does not name them, and it shows other pages too.
+                domains="",
             ),
         ),
         families=(
@@ -23,5 +27,7 @@ PROVIDERS.register("deepseek")(
                 evidence="deepseek-v4 searches, 2026-11-30",
             ),
         ),
+        # What its own payloads look like is not known; Anthropic's begin like this.
+        kept={"messages": Kept(payloads=r"(?!E[\w+/-]{3}).*")},
     )
 )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from refdesk.providers._base import PROVIDERS, Provider, Rule
+from refdesk.wires.base import Kept
 
 PROVIDERS.register("openai")(
     Provider(
@@ -12,6 +13,8 @@ PROVIDERS.register("openai")(
                 wire="responses",
                 models=r"gpt-5(?:[.-].*)?|gpt-4\.1(?:-mini)?|gpt-4o(?:-mini)?|o3(?:-.*)?|o4-mini(?:-.*)?",
                 evidence="the vendor's guide to web search, read 2026-11-30",
+                # The preview tool has no filters.
+                domains=r"web_search(?:_\d.*)?",
             ),
             Rule(
                 wire="chat",
@@ -27,6 +30,7 @@ PROVIDERS.register("openai")(
                 evidence="gpt-5, o3 and o4-mini search, read 2026-11-30",
             ),
         ),
+        kept={"responses": Kept(ids=r"ws_\w+")},
         refuses_tool_on={
             "chat": "OpenAI Chat answers 400 to web_search_options outside its search models",
         },

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from refdesk.providers._base import PROVIDERS, Provider, Rule
+from refdesk.providers._base import NOT_OPENAI, PROVIDERS, Provider, Rule
 
 PROVIDERS.register("qwen")(
     Provider(
@@ -12,6 +12,8 @@ PROVIDERS.register("qwen")(
                 wire="responses",
                 models=r"qwen3(?:\.\d+)?-(?:max|plus|flash)(?:-.*)?",
                 evidence="the vendor's Responses endpoint takes web_search, read 2026-11-30",
+                tools="web_search",
+                domains="",
             ),
         ),
         families=(
@@ -21,5 +23,6 @@ PROVIDERS.register("qwen")(
                 evidence="qwen3 searches, read 2026-11-30",
             ),
         ),
+        kept={"responses": NOT_OPENAI},
     )
 )

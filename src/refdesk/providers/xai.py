@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from refdesk.providers._base import PROVIDERS, Provider, Rule
+from refdesk.providers._base import NOT_OPENAI, PROVIDERS, Provider, Rule
 
 PROVIDERS.register("xai")(
     Provider(
@@ -12,6 +12,7 @@ PROVIDERS.register("xai")(
                 wire="responses",
                 models=r"grok-4(?:[.-].*)?",
                 evidence="recording of November 2025; the vendor's documentation, 2026-11-30",
+                tools="web_search",
             ),
         ),
         families=(
@@ -21,6 +22,7 @@ PROVIDERS.register("xai")(
                 evidence="grok-4 searches, 2026-11-30",
             ),
         ),
+        kept={"responses": NOT_OPENAI},
         refuses_tool_on={"chat": "xAI searches on Responses only; Live Search on Chat is gone"},
     )
 )

@@ -6,17 +6,19 @@ A wire is a package of functions; the package itself is handed over as a `Wire`.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Literal, Protocol
 
 from refdesk.types import ContextSize, Location
 from refdesk.wires.document import Document
+from refdesk.wires.limiting import Limit
 
 Choice = Literal["auto", "none", "search", "required", "other"]
 """
 What the client's tool choice says about search: free, no tool at all, the search tool by name, some
-tool, or another tool by name.
+tool (search or another), or another tool by name.
 """
 
 
@@ -32,6 +34,8 @@ class Head:
 class SearchTool:
     """The client's declaration of web search, in words that no vendor chose."""
 
+    type: str = field(default="", compare=False)
+    """As the client wrote it; ``web_search_options`` where that is the declaration."""
     choice: Choice = "auto"
     alone: bool = False
     """No other tool is declared."""
@@ -51,12 +55,17 @@ class Conversation:
     """What the step rule and the query need to know of the messages."""
 
     user_texts: tuple[str, ...] = ()
-    """The text parts of the newest user message that has any, in order."""
+    """The text parts of the newest user message in which a user said something, in order."""
     ends_with_tool_output: bool = False
     own_search_since: bool = False
     """A search of ours stands in the history after that user message."""
     awaits_server_tool: bool = False
-    """A hosted tool call still waits for its result (Messages): nothing may be injected."""
+    """A call in the last assistant message still waits for its provider's result (Messages):
+    nothing may be injected."""
+    unasked: bool = False
+    """After the model's last answer came nothing that a user said."""
+    newest: int = -1
+    """The place of that user message among the messages or items; -1 where there is none."""
     prefix: bytes = b""
     """The conversation up to and including that user message, for telling conversations apart."""
 
@@ -80,6 +89,9 @@ class GatewaySearch:
     id: str
     query: str
     sources: tuple[Source, ...] = ()
+    shown: bool = True
+    """Whether this answer shows it; False where an earlier answer of the same user turn did: then
+    it is only cited."""
 
     @property
     def urls(self) -> list[str]:
@@ -107,6 +119,37 @@ class History:
     """By token."""
     searches: Mapping[str, GatewaySearch]
     """By search id."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Kept:
+    """
+    Which marks of providers in a history an upstream made itself: those stay, and no others.
+
+    Both are regular expressions that match the whole; by default everything stays.
+    """
+
+    ids: str = "(?s:.*)"
+    """Of calls (Messages) and call items (Responses)."""
+    payloads: str = "(?s:.*)"
+    """Of what only their provider can read (Messages: ``encrypted_content`` and the like)."""
+
+    def has_id(self, name: str) -> bool:
+        """Whether the upstream gave out this id."""
+        return re.fullmatch(self.ids, name) is not None
+
+    def has_payload(self, payload: str) -> bool:
+        """Whether the upstream can read this payload."""
+        return re.fullmatch(self.payloads, payload) is not None
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Gathered:
+    """A stream put together as one body."""
+
+    body: bytes
+    complete: bool
+    """Whether the stream ended as the wire says it must."""
 
 
 class StreamRewriter(Protocol):
@@ -150,26 +193,54 @@ class Wire(Protocol):
     def search_tool(self, document: Document) -> SearchTool | None:
         """Return the declaration of hosted web search, or None where there is none."""
 
-    def conversation(self, document: Document) -> Conversation:
-        """Return what is to be known of the messages."""
+    def conversation(
+        self, document: Document, is_said: Callable[[Sequence[str]], bool] = lambda _: True
+    ) -> Conversation:
+        """
+        Return what is to be known of the messages.
+
+        ``is_said`` tells whether a user said anything in a user message's texts; one that only a
+        client wrote, a reminder, is passed over as a system message is.
+        """
+
+    def needs_thread(self, document: Document) -> bool:
+        """Whether the conversation is held by the provider's server, and only its end is sent."""
+
+    def wants_json(self, document: Document) -> bool:
+        """Whether the answer is to be JSON, in which a citation mark would be a fault."""
 
     # Edits
 
     def inject(self, document: Document, material: str) -> Document:
         """Append the material as one new text part of the last user message."""
 
-    def strip_search_tool(self, document: Document) -> Document:
-        """Take the search declaration out and put the tool choice right."""
+    def strip_search_tool(self, document: Document, *, searched: bool = False) -> Document:
+        """
+        Take the search declaration out and put the tool choice right.
+
+        Where ``searched`` says that the search was done, a choice that demands some tool is met by
+        it, and demands none any more.
+        """
 
     def find_marks(self, document: Document) -> Marks:
         """Return what of ours stands in the history."""
 
-    def restore(self, document: Document, history: History, *, hosted_stays: bool) -> Document:
+    def restore(self, document: Document, history: History, *, kept: Kept | None) -> Document:
         """
         Turn our marks into readable text at their place, or take them out as pairs.
 
-        Where ``hosted_stays`` is false, a provider's own search blocks become text as well, since
-        the upstream is not the provider that made them.
+        Calls that a provider ran itself stay, whole, where ``kept`` has their marks; others become
+        text as a whole, and what is half of a call and its result goes.  None keeps nothing.
+        """
+
+    def earlier_search(
+        self, document: Document, history: History, *, after: int
+    ) -> GatewaySearch | None:
+        """
+        Return our newest search of a user turn, as far as it can be read, not to be shown again.
+
+        ``after`` is the place of the turn's user message.  None where the history tells of no
+        search, as on Chat it never does.
         """
 
     # Answers
@@ -194,6 +265,33 @@ class Wire(Protocol):
     def rewriter(self, search: GatewaySearch, asked: Document) -> StreamRewriter:
         """Return what puts the search into a streamed answer."""
 
+    def streamed(self, answer: bytes, asked: Document) -> bytes:
+        """
+        Write a whole answer as a stream, where one was asked for.
+
+        Raises:
+            UpstreamError: The answer is not of this wire (``bad_response``).
+        """
+
+    def gathered(self, stream: bytes, asked: Document) -> Gathered:
+        """
+        Put a whole stream together, where one body was asked for.
+
+        Raises:
+            UpstreamError: The stream is not of this wire, or it holds nothing but an error.
+        """
+
+    def limited(self, answer: bytes, limit: Limit) -> bytes:
+        """
+        Leave the results of a provider's search that may not be shown out of a whole answer.
+
+        Raises:
+            UpstreamError: The answer is not of this wire (``bad_response``).
+        """
+
+    def limiter(self, limit: Limit, on_end: Callable[[], None]) -> StreamRewriter:
+        """Return what leaves them out of a streamed answer; ``on_end`` is called at its end."""
+
     def is_complete(self, tail: bytes) -> bool:
         """Whether a stream that ends in these bytes ended as the wire says it must."""
 
@@ -207,5 +305,13 @@ class Wire(Protocol):
             message: What happened.
         """
 
-    def error_body(self, message: str, *, status: int, param: str | None, request_id: str) -> bytes:
-        """Return an error as this wire's JSON."""
+    def error_body(
+        self,
+        message: str,
+        *,
+        status: int,
+        param: str | None,
+        request_id: str,
+        code: str | None = None,
+    ) -> bytes:
+        """Return an error as this wire's JSON; ``code`` is a word that clients act on."""

@@ -109,6 +109,10 @@ class Document:
         value = self._members.get(key)
         return None if value is None or is_null(value) else value
 
+    def table(self) -> dict[str, Raw]:
+        """Return all members as they stand; what is written with them goes through `plain`."""
+        return dict(self._members)
+
     def replace(self, changes: Mapping[str, Raw | bytes | None]) -> Document:
         """Return a document with these members put in place of the old ones; None takes one out."""
         table = dict(self._members)

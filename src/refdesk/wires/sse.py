@@ -8,11 +8,14 @@ the bytes it came as, so that what nobody edits is sent on unchanged.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from msgspec import Raw
+
 from refdesk.errors import UpstreamError
+from refdesk.wires.document import dump, plain, string
 
 MAX_EVENT_BYTES: Final = 16 * 1024 * 1024
 """The longest event we hold: a final object with a few images fits, a runaway does not."""
@@ -97,6 +100,25 @@ def _event(raw: bytes) -> Event:
         elif field == b"event":
             name = value.decode(errors="replace")
     return Event(name, b"\n".join(data), raw)
+
+
+def joined(strings: Sequence[Raw | bytes]) -> Raw:
+    """
+    String JSON texts together without reading them; what is no string is left out.
+
+    A character that was cut between two of them, each with half of its escape, is whole again.
+    """
+    inner = (plain(each) for each in strings)
+    whole = b'"' + b"".join(each[1:-1] for each in inner if each.startswith(b'"')) + b'"'
+    if string(whole) is None:
+        # Half of a character is left.
+        whole = dump("".join(string(each) or "" for each in strings))
+    return Raw(whole)
+
+
+def one_line(data: bytes) -> bytes:
+    """Return JSON on one line: a line end can only be white space in it."""
+    return data.replace(b"\r", b" ").replace(b"\n", b" ")
 
 
 def encode(data: bytes, name: str = "") -> bytes:

@@ -286,4 +286,4 @@ def test_nothing_of_ours_comes_back() -> None:
 
     assert find_marks(document) == Marks()
     assert not find_marks(document)
-    assert restore(document, None, hosted_stays=False) is document  # type: ignore[arg-type]
+    assert restore(document, None, kept=None) is document  # type: ignore[arg-type]

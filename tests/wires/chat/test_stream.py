@@ -452,3 +452,76 @@ class TestEndings:
             rewriting.feed(chunk({"content": "x"}) + b"data: " + b"y" * 300)
 
         assert rewriting.fail("too long") == chunk({"content": "x"}) + error("too long")
+
+
+def _early(*chunks: tuple[dict[str, Any], str | None], done: bool = True) -> bytes:
+    return b"".join(chunk(delta, reason) for delta, reason in chunks) + (DONE if done else b"")
+
+
+CITED_TEXT = [{"content": "Nginx 1.31 is out [1]. "}, {"content": "Apache too [2]."}]
+
+
+@pytest.mark.parametrize("done", [True, False], ids=["done", "no-done"])
+@pytest.mark.parametrize(
+    "chunks",
+    [
+        pytest.param(
+            [({"reasoning_content": "hm"}, "stop"), *((each, None) for each in CITED_TEXT)],
+            id="on-the-reasoning",
+        ),
+        pytest.param([({"role": "assistant"}, "stop"), (CITED_TEXT[0], None)], id="on-the-role"),
+        pytest.param([(each, "stop") for each in CITED_TEXT], id="on-every-chunk"),
+        pytest.param([(CITED_TEXT[0], "stop"), (CITED_TEXT[1], None)], id="after-a-citation"),
+        pytest.param([(each, "eos") for each in CITED_TEXT], id="an-unknown-word"),
+    ],
+)
+@pytest.mark.parametrize("last", ["stop", None], ids=["stop", "no-stop"])
+def test_an_early_finish_reason_loses_nothing(
+    chunks: list[Any], last: str | None, done: bool, rewrite: Rewrite, told: Told, judge: Any
+) -> None:
+    """Text after a finish_reason is read and cited, and the SDK adds the stream up."""
+    body = _early(*chunks, ({}, last), done=done)
+    out = rewrite(body)
+
+    seen = told(out)
+    text = "".join(delta.get("content", "") for delta, _ in chunks)
+    places = [at for mark in ("[1]", "[2]") if (at := text.find(mark)) >= 0]
+    cited = [each["url_citation"] for each in seen["annotations"]]
+    assert seen["content"] == text
+    assert [(each["start_index"], each["end_index"]) for each in cited] == [
+        (at, at + 3) for at in places
+    ]
+    assert b"error" not in out
+    assert out.endswith(DONE) == done
+    assert rewrite(body, 3) == out
+    read = judge.stream(out)["choices"][0]["message"]
+    assert read["content"] == text
+    assert len(read["annotations"]) == len(places)
+
+
+def test_an_early_finish_reason_counts_markers_once(search: GatewaySearch, asked: Document) -> None:
+    """A text that is read twice, after an early end and at the last one, is counted once."""
+    rewriting = rewriter(search, asked)
+    rewriting.feed(_early(({"content": "See [9]. "}, "stop"), ({"content": "And [8]."}, "stop")))
+    rewriting.finish()
+    assert rewriting.unknown_citations == 2
+
+
+def test_an_end_that_is_told_twice_keeps_the_list_in_the_first(rewrite: Rewrite) -> None:
+    """A last chunk that is repeated, with or without the usage, says nothing new."""
+    again = chunk({"role": "assistant", "content": ""}, "stop")
+    out = rewrite(chunk({"content": "See [1]."}) + again + again + DONE)
+    assert out.count(b'"annotations"') == 1
+    assert out.endswith(again + DONE)
+
+
+def test_annotations_of_an_upstream_that_ends_early_are_one_list(
+    rewrite: Rewrite, judge: Any
+) -> None:
+    """The upstream's own that come with an end that was none join the list at the end."""
+    own = citation(0, 3)
+    body = _early(
+        ({"content": "See "}, "stop"), ({"content": "[1].", "annotations": [own]}, "stop")
+    )
+    made = judge.stream(rewrite(body))["choices"][0]["message"]["annotations"]
+    assert [each["url_citation"]["start_index"] for each in made] == [0, 4]

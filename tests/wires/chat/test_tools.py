@@ -286,6 +286,33 @@ def test_strip(fields: dict[str, Any], expected: dict[str, Any]) -> None:
     assert search_tool(stripped) is None
 
 
+@pytest.mark.parametrize(
+    ("fields", "after"),
+    [
+        ({"tools": [FUNCTION, SEARCH], "tool_choice": "required"}, "auto"),
+        ({"tools": [FUNCTION, SEARCH], "tool_choice": "any"}, "auto"),
+        ({"tools": [FUNCTION, SEARCH], "tool_choice": NAMED}, NAMED),
+        (
+            {"tools": [FUNCTION, SEARCH], "tool_choice": allowed("required", SEARCH, NAMED)},
+            allowed("auto", NAMED),
+        ),
+        (
+            {"tools": [FUNCTION, SEARCH], "tool_choice": allowed("required", NAMED)},
+            allowed("required", NAMED),
+        ),
+        # `web_search_options` is no tool that the choice could mean.
+        (
+            {"tools": [FUNCTION], "tool_choice": "required", "web_search_options": {}},
+            "required",
+        ),
+    ],
+)
+def test_a_search_meets_a_demand(fields: dict[str, Any], after: Any) -> None:
+    """After the search a choice that it could meet demands no tool any more."""
+    out = json.loads(bytes(strip_search_tool(doc(**fields), searched=True)))
+    assert (out["tools"], out["tool_choice"]) == ([FUNCTION], after)
+
+
 def test_other_tools_survive_byte_for_byte() -> None:
     """Odd numbers, escapes and order in the tools that stay, as the client wrote them."""
     first = (

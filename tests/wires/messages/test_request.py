@@ -144,7 +144,7 @@ def test_search_tool_parameters() -> None:
         **HOSTED,
         "max_uses": 0,
         "allowed_domains": ["example.com", "docs.python.org/3"],
-        "blocked_domains": ["bad.example"],
+        "blocked_domains": [],
         "user_location": {"type": "approximate", "city": "Utrecht", "country": "NL"},
         "cache_control": {"type": "ephemeral"},
     }
@@ -152,17 +152,57 @@ def test_search_tool_parameters() -> None:
     assert messages.search_tool(read(tools=[OTHER, tool])) == SearchTool(
         max_uses=0,
         allowed_domains=("example.com", "docs.python.org/3"),
-        blocked_domains=("bad.example",),
         location=Location(city="Utrecht", country="NL"),
     )
 
 
 def test_a_domain_outside_a_list_binds() -> None:
     """A domain that is written as a text in place of a list limits the search all the same."""
-    tool = {**HOSTED, "allowed_domains": "a.example", "blocked_domains": "b.example"}
-    found = messages.search_tool(read(tools=[tool]))
+    found = messages.search_tool(read(tools=[{**HOSTED, "allowed_domains": "a.example"}]))
     assert found is not None
-    assert (found.allowed_domains, found.blocked_domains) == (("a.example",), ("b.example",))
+    assert (found.allowed_domains, found.blocked_domains) == (("a.example",), ())
+
+
+@pytest.mark.parametrize("lists", [(["a.example"], ["b.example"]), ("a.example", ["b.example"])])
+def test_both_domain_lists(lists: tuple[Any, Any]) -> None:
+    """One list excludes the other; an empty one or null is none."""
+    for tools in ([HOSTED], [OTHER, HOSTED]):
+        body = [
+            tool | dict(zip(DOMAINS, lists, strict=True)) if tool is HOSTED else tool
+            for tool in tools
+        ]
+        with pytest.raises(WireError, match="both allowed_domains and blocked_domains") as caught:
+            messages.search_tool(read(tools=body))
+        assert (caught.value.status, caught.value.param) == (400, "tools")
+    for empty in ([], None, "", [" "]):
+        assert messages.search_tool(
+            read(tools=[HOSTED | {"allowed_domains": empty, "blocked_domains": ["b.example"]}])
+        )
+
+
+DOMAINS = ("allowed_domains", "blocked_domains")
+
+
+@pytest.mark.parametrize(
+    ("choice", "after"),
+    [
+        ({"type": "any"}, {"type": "auto"}),
+        (
+            {"type": "any", "disable_parallel_tool_use": True},
+            {"type": "auto", "disable_parallel_tool_use": True},
+        ),
+        ({"type": "tool", "name": "web_search"}, {"type": "auto"}),
+        ({"type": "tool", "name": "f"}, {"type": "tool", "name": "f"}),
+        ({"type": "none"}, {"type": "none"}),
+        ({"type": "auto"}, {"type": "auto"}),
+    ],
+)
+def test_a_search_meets_a_demand(choice: Any, after: Any) -> None:
+    """After the search a choice that it could meet demands no tool any more."""
+    body = read(tools=[HOSTED, OTHER], tool_choice=choice)
+    assert parsed(messages.strip_search_tool(body, searched=True))["tool_choice"] == after
+    kept = parsed(messages.strip_search_tool(body))["tool_choice"]
+    assert kept == (choice if choice["type"] == "any" else after)
 
 
 @pytest.mark.parametrize("junk", [None, "", 3.5, True, {}, [5, None], -1])

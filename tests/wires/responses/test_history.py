@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from recorded import recorded_json, recording
-from refdesk.wires.base import GatewaySearch, History, Marks, Source
+from refdesk.wires.base import GatewaySearch, History, Kept, Marks, Source
 from refdesk.wires.document import Document
-from refdesk.wires.responses import find_marks, restore
+from refdesk.wires.responses import earlier_search, find_marks, restore
 
 ONE, TWO = "1" * 40, "2" * 40
+ALL = Kept()
+OPENAI = Kept(ids=r"ws_[0-9a-f]{2,}")
 KNOWN = GatewaySearch(
     id=ONE,
     query="capital\nof France",
@@ -33,6 +36,7 @@ TEXT = (
 USER = {"role": "user", "content": "?"}
 REASONING = {"type": "reasoning", "id": "rs_1", "summary": [], "encrypted_content": "gAAA"}
 OTHER_REASONING = {**REASONING, "id": "rs_2"}
+PLAIN_REASONING = {"type": "reasoning", "id": "rs_3", "summary": [], "content": []}
 ANSWER = {
     "type": "message",
     "id": "msg_1",
@@ -77,8 +81,8 @@ def document(input_: Any) -> Document:
     return Document.read(json.dumps({"model": "m", "input": input_}).encode())
 
 
-def restored(input_: Any, *, hosted_stays: bool = True) -> Any:
-    out = restore(document(input_), HISTORY, hosted_stays=hosted_stays)
+def restored(input_: Any, *, kept: Kept | None = ALL) -> Any:
+    out = restore(document(input_), HISTORY, kept=kept)
     return json.loads(bytes(out))["input"]
 
 
@@ -155,7 +159,7 @@ def test_our_calls_become_text_or_go(type_: str, before: list[Any], after: list[
 def test_what_is_not_ours_stays(input_: Any) -> None:
     """Without a mark of ours the very document comes back; citations and texts are left."""
     sent = document(input_)
-    assert restore(sent, HISTORY, hosted_stays=True) is sent
+    assert restore(sent, HISTORY, kept=ALL) is sent
 
 
 @pytest.mark.parametrize(
@@ -163,9 +167,12 @@ def test_what_is_not_ours_stays(input_: Any) -> None:
     [
         ([USER, HOSTED, ANSWER], [USER, said('Web search for "q"'), ANSWER]),
         ([USER, REASONING, HOSTED, ANSWER], [USER, said('Web search for "q"'), ANSWER]),
+        # What else of that turn only its provider can read goes as well.
+        ([REASONING, HOSTED, OTHER_REASONING, ANSWER], [said('Web search for "q"'), ANSWER]),
+        ([HOSTED, PLAIN_REASONING, ANSWER], [said('Web search for "q"'), PLAIN_REASONING, ANSWER]),
         (
-            [REASONING, HOSTED, OTHER_REASONING, ANSWER],
-            [said('Web search for "q"'), OTHER_REASONING, ANSWER],
+            [REASONING, ANSWER, USER, HOSTED, OTHER_REASONING, ANSWER],
+            [REASONING, ANSWER, USER, said('Web search for "q"'), ANSWER],
         ),
         # Our call stood between them; the reasoning was the hosted call's.
         ([REASONING, call(ONE), HOSTED], [said(TEXT), said('Web search for "q"')]),
@@ -181,7 +188,30 @@ def test_what_is_not_ours_stays(input_: Any) -> None:
 )
 def test_hosted_calls_become_text_elsewhere(before: list[Any], after: list[Any]) -> None:
     """For another provider a hosted call is a line of text, and its own reasoning goes."""
-    assert restored(before, hosted_stays=False) == after
+    assert restored(before, kept=None) == after
+
+
+@pytest.mark.parametrize(
+    ("name", "stays"),
+    [("ws_00", True), ("ws_0c7df91b", True), ("fc_98a8d4aa-fc8b_0", False), ("6b0c-uuid", False)],
+)
+def test_only_its_own_calls_go_to_a_provider(name: str, stays: bool) -> None:
+    """A call with an id that another provider gave out becomes text."""
+    item = HOSTED | {"id": name}
+    expected = [REASONING, item] if stays else [said('Web search for "q"')]
+    assert restored([USER, REASONING, item, ANSWER], kept=OPENAI) == [USER, *expected, ANSWER]
+
+
+def test_the_search_of_this_turn() -> None:
+    """Our newest search after the user's newest text is found, not to be shown again."""
+    tools = [{"type": "function_call", "call_id": "c"}, {"type": "function_call_output"}]
+    found = earlier_search(document([USER, call(ONE), *tools]), HISTORY, after=0)
+    assert found == replace(KNOWN, shown=False)
+    newer = document([USER, call(ONE), call(TWO), *tools])
+    assert earlier_search(newer, HISTORY, after=0) == found
+    assert earlier_search(document([USER, call(TWO), *tools]), HISTORY, after=0) is None
+    assert earlier_search(document([USER, call(ONE), ANSWER, USER]), HISTORY, after=3) is None
+    assert earlier_search(document("ws_rd"), HISTORY, after=0) is None
 
 
 @pytest.mark.parametrize(
@@ -219,22 +249,22 @@ def test_what_a_hosted_call_tells(more: Any, text: str | None) -> None:
     """Its query and URLs are kept, in every form that vendors write them; nothing is made up."""
     item = {"type": "web_search_call", "id": "6b0c5a1e-uuid", **more}
     expected = [USER, *([said(text)] if text else []), ANSWER]
-    assert restored([USER, REASONING, item, ANSWER], hosted_stays=False) == expected
+    assert restored([USER, REASONING, item, ANSWER], kept=None) == expected
 
 
 def test_a_search_without_results() -> None:
     """A search that found nothing says so."""
     empty = History(rows={}, searches={ONE: GatewaySearch(id=ONE, query="q")})
-    out = json.loads(bytes(restore(document([call(ONE)]), empty, hosted_stays=True)))
+    out = json.loads(bytes(restore(document([call(ONE)]), empty, kept=ALL)))
     assert out["input"] == [said('Web search for "q" — no results')]
 
 
 def test_the_rest_survives_byte_for_byte() -> None:
     """Digits, escapes and spaces of all other items are those that came in."""
-    kept = b'{"type":"reasoning","n":18446744073709551617,"x":1.10,"t":"\\ud800\\u5317", "y":[ ]}'
+    other = b'{"type":"reasoning","n":18446744073709551617,"x":1.10,"t":"\\ud800\\u5317", "y":[ ]}'
     body = b'{"model":"m",  "input":[%b, {"type":"web_search_call","id":"ws_rd%b"}]}'
-    out = restore(Document.read(body % (kept, TWO.encode())), HISTORY, hosted_stays=True)
-    assert bytes(out) == b'{"model":"m",  "input":[%b]}' % kept
+    out = restore(Document.read(body % (other, TWO.encode())), HISTORY, kept=ALL)
+    assert bytes(out) == b'{"model":"m",  "input":[%b]}' % other
 
 
 def test_recorded_replays() -> None:
@@ -242,16 +272,17 @@ def test_recorded_replays() -> None:
     elsewhere; Codex's replay of a call likewise."""
     name = "openai-responses/nonstream-search-then-replay/2-request.json"
     sent = Document.read(recording(name))
-    assert restore(sent, HISTORY, hosted_stays=True) is sent
+    assert restore(sent, HISTORY, kept=ALL) is sent
     before = recorded_json(name)["input"]
-    after = json.loads(bytes(restore(sent, HISTORY, hosted_stays=False)))["input"]
+    after = json.loads(bytes(restore(sent, HISTORY, kept=None)))["input"]
     hosted = said('Web search for "weather: San Francisco, CA"')
-    assert after == [before[0], hosted, *before[3:]]
+    assert before[3]["type"] == "reasoning"
+    assert after == [before[0], hosted, *before[4:]]
 
     name = "openai-responses/client-codex-0.171.0/2-second-turn-replay.request.json"
     body = recording(name).replace(b'"ws_1"', b'"ws_rd%b"' % ONE.encode())
     assert find_marks(Document.read(body)).ids == (ONE,)
-    out = json.loads(bytes(restore(Document.read(body), HISTORY, hosted_stays=True)))
+    out = json.loads(bytes(restore(Document.read(body), HISTORY, kept=ALL)))
     expected = recorded_json(name)
     expected["input"][4] = said(TEXT)
     assert out == expected

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from recorded import recorded_json
+from refdesk.errors import WireError
 from refdesk.types import Location
 from refdesk.wires.base import SearchTool
 from refdesk.wires.document import Document
@@ -93,12 +94,54 @@ def test_all_settings() -> None:
     )
 
 
-def test_the_spelling_of_xai() -> None:
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        ("allowed_domains", (("a.example",), ())),
+        ("excluded_domains", ((), ("a.example",))),
+    ],
+)
+def test_the_spelling_of_xai(name: str, expected: Any) -> None:
     """xAI writes the filters at the top level of the tool."""
-    tools = [{**SEARCH, "allowed_domains": ["a.example"], "excluded_domains": ["b.example"]}]
-    found = search_tool(document(tools=tools))
+    found = search_tool(document(tools=[{**SEARCH, name: ["a.example"]}]))
     assert found is not None
-    assert (found.allowed_domains, found.blocked_domains) == (("a.example",), ("b.example",))
+    assert (found.allowed_domains, found.blocked_domains) == expected
+
+
+def test_both_lists_of_xai() -> None:
+    """There one list excludes the other; OpenAI's filters may hold both."""
+    both = {"allowed_domains": ["a.example"], "excluded_domains": ["b.example"]}
+    with pytest.raises(WireError, match="send one of them") as caught:
+        search_tool(document(tools=[SEARCH | both]))
+    assert caught.value.param == "tools"
+    assert search_tool(document(tools=[SEARCH | both | {"excluded_domains": []}]))
+    filters = {"allowed_domains": ["a.example"], "blocked_domains": ["b.a.example"]}
+    assert search_tool(document(tools=[SEARCH | {"filters": filters}]))
+
+
+@pytest.mark.parametrize(
+    ("choice", "after"),
+    [
+        ("required", "auto"),
+        ("auto", "auto"),
+        ("none", "none"),
+        (SEARCH, "auto"),
+        ({"type": "function", "name": "f"}, {"type": "function", "name": "f"}),
+        (
+            {"type": "allowed_tools", "mode": "required", "tools": [SEARCH, FUNCTION]},
+            {"type": "allowed_tools", "mode": "auto", "tools": [FUNCTION]},
+        ),
+        (
+            {"type": "allowed_tools", "mode": "required", "tools": [FUNCTION]},
+            {"type": "allowed_tools", "mode": "required", "tools": [FUNCTION]},
+        ),
+    ],
+)
+def test_a_search_meets_a_demand(choice: Any, after: Any) -> None:
+    """After the search a choice that it could meet demands no tool any more."""
+    body = document(tools=[SEARCH, FUNCTION], tool_choice=choice)
+    out = json.loads(bytes(strip_search_tool(body, searched=True)))
+    assert (out["tools"], out["tool_choice"]) == ([FUNCTION], after)
 
 
 def test_a_domain_outside_a_list_binds() -> None:

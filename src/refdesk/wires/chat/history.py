@@ -7,7 +7,7 @@ text are the model's own words.
 
 from __future__ import annotations
 
-from refdesk.wires.base import History, Marks
+from refdesk.wires.base import GatewaySearch, History, Kept, Marks
 from refdesk.wires.document import Document
 
 
@@ -16,6 +16,11 @@ def find_marks(document: Document) -> Marks:
     return Marks()
 
 
-def restore(document: Document, history: History, *, hosted_stays: bool) -> Document:
+def restore(document: Document, history: History, *, kept: Kept | None) -> Document:
     """Return the document: there is nothing to restore, and no hosted search block to turn."""
     return document
+
+
+def earlier_search(document: Document, history: History, *, after: int) -> GatewaySearch | None:
+    """Return None: no earlier search shows in a Chat history."""
+    return None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from typing import Final
 
 from msgspec import Raw
@@ -11,7 +12,15 @@ from refdesk.wires.base import Conversation, Head
 from refdesk.wires.chat.tools import search_tool, strip_search_tool
 from refdesk.wires.document import Document, dump, elements, is_null, kind, members, string
 
-__all__ = ["conversation", "inject", "read_head", "search_tool", "strip_search_tool"]
+__all__ = [
+    "conversation",
+    "inject",
+    "needs_thread",
+    "read_head",
+    "search_tool",
+    "strip_search_tool",
+    "wants_json",
+]
 
 _TRUE: Final = b"true"
 _FALSE: Final = b"false"
@@ -41,28 +50,49 @@ def read_head(document: Document) -> Head:
     return Head(model=model, stream=word == _TRUE)
 
 
-def conversation(document: Document) -> Conversation:
+def conversation(
+    document: Document, is_said: Callable[[Sequence[str]], bool] = lambda _: True
+) -> Conversation:
     """
-    Return the newest user message that has text, and whether the input ends with tool outputs.
+    Return the newest user message in which a user said something, and what stands after it.
 
     System and developer messages after it do not count, nor does an assistant's prefill.
     """
     messages = _messages(document)
-    ends_with_tool_output = False
-    spoken = False
+    ends_with_tool_output = unasked = passed = spoken = False
     for place in range(len(messages) - 1, -1, -1):
         message = _message(messages[place], place)
         role = string(message.get("role"))
+        texts = _texts(message.get("content")) if role == "user" else ()
+        if texts and not is_said(texts):
+            passed = True
+            continue
         if not spoken and role in _SPOKEN_ROLES:
             spoken = True
             ends_with_tool_output = role in _TOOL_ROLES
-        if role == "user" and (texts := _texts(message.get("content"))):
+            unasked = passed and role == "assistant"
+        if texts:
             return Conversation(
                 user_texts=texts,
                 ends_with_tool_output=ends_with_tool_output,
+                unasked=unasked,
+                newest=place,
                 prefix=b",".join(bytes(raw) for raw in messages[: place + 1]),
             )
-    return Conversation(ends_with_tool_output=ends_with_tool_output)
+    return Conversation(ends_with_tool_output=ends_with_tool_output, unasked=passed)
+
+
+def needs_thread(document: Document) -> bool:
+    """Return False: this wire sends its conversation whole."""
+    return False
+
+
+def wants_json(document: Document) -> bool:
+    """Whether the answer is to be JSON (``json_object``, ``json_schema``)."""
+    raw = document.get("response_format")
+    if raw is None or kind(raw) != "object":
+        return False
+    return (string(members(raw).get("type")) or "").startswith("json")
 
 
 def inject(document: Document, material: str) -> Document:

@@ -7,7 +7,6 @@ offsets.  A text that cites nothing gets no annotation, and no field either.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Sequence
 from typing import Any, Final
 
@@ -17,12 +16,10 @@ from msgspec import Raw
 from refdesk.errors import UpstreamError, WireError
 from refdesk.http import normal_url
 from refdesk.wires.base import GatewaySearch
-from refdesk.wires.citations import MAX_CITED_CHARS, CitationFinder
+from refdesk.wires.chat.request import wants_json
+from refdesk.wires.citations import MAX_CITED_CHARS
 from refdesk.wires.document import Document, dump, elements, kind, members, string
-
-_JSON_PIECE: Final = re.compile(r'"(?:[^"\\]|\\.)*+"?|[^"]+', re.DOTALL)
-_JSON_ESCAPE: Final = re.compile(r"\\.", re.DOTALL)
-_NOT_A_LINE_END: Final = re.compile(r"[^\n]")
+from refdesk.wires.json_text import finder
 
 
 class Citing:
@@ -44,12 +41,9 @@ class Citing:
 
     def annotations(self, text: str, existing: Sequence[Raw] = ()) -> list[dict[str, Any]]:
         """Return the annotations of a text, less those that the upstream made already."""
-        text = text[:MAX_CITED_CHARS]
-        if self._json:
-            text = strings_only(text)
-        finder = CitationFinder(self._urls)
-        found = finder.feed(text) + finder.finish()
-        self.unknown += finder.unknown
+        finding = finder(self._urls, as_json=self._json)
+        found = finding.feed(text[:MAX_CITED_CHARS]) + finding.finish()
+        self.unknown += finding.unknown
         made = {_place(raw) for raw in existing} if found else set()
         annotations = []
         for cited in found:
@@ -91,28 +85,6 @@ def attach_search(
     if all(new is raw for new, raw in zip(edited, choices, strict=True)):
         return answer
     return bytes(document.replace({"choices": dump(edited)}))
-
-
-def wants_json(asked: Document) -> bool:
-    """Whether the client asked for an answer that is JSON (``json_object``, ``json_schema``)."""
-    raw = asked.get("response_format")
-    if raw is None or kind(raw) != "object":
-        return False
-    return (string(members(raw).get("type")) or "").startswith("json")
-
-
-def strings_only(text: str) -> str:
-    """Return JSON of the same length in which everything but the inside of strings is blank."""
-    if not text.lstrip().startswith(("{", "[")):
-        return text  # the model did not do as it was told
-    return _JSON_PIECE.sub(_string_or_blank, text)
-
-
-def _string_or_blank(match: re.Match[str]) -> str:
-    piece = match.group(0)
-    if piece.startswith('"'):
-        return _JSON_ESCAPE.sub("  ", piece)
-    return _NOT_A_LINE_END.sub(" ", piece)
 
 
 def _attach(raw: Raw, citing: Citing) -> Raw:

@@ -2,9 +2,13 @@
 A streamed answer with its citations, and how one ends that broke off.
 
 All annotations of a choice go into the ``delta`` of the chunk that carries its ``finish_reason``,
-as OpenAI's own do: the SDK's accumulator takes one list, and raises on a second.  So annotations of
-the upstream's own that come earlier wait for that chunk too.  Every other event passes byte for
-byte.
+as OpenAI's own do: the SDK's accumulator takes one list, and raises on a second whose entries have
+no ``index``.  So annotations of the upstream's own that come earlier wait for that chunk too.
+Every other event passes byte for byte.
+
+Local servers write ``finish_reason`` early, or on every chunk.  A choice that goes on after its end
+has not ended; once that happened after some text, the rest of its annotations wait for the end of
+the stream.
 """
 
 from __future__ import annotations
@@ -39,9 +43,21 @@ class _Told:
     held: list[Raw] = field(default_factory=list)
     """Annotations of the upstream's own that wait for the last chunk."""
     finished: bool = False
+    """Nothing but what repeats its end came after a finish_reason."""
+    reasoned: bool = False
+    """It had a finish_reason, early or not."""
+    unknown: int = 0
+    """Markers in its text that name no source."""
+    sent: list[Raw] = field(default_factory=list)
+    """Annotations that went out with a finish_reason."""
+    doubted: bool = False
+    """A finish_reason after some text was not the end: no later one is taken for it."""
 
     def hear(self, content: Any, text: str | None) -> None:
         """Take what a chunk adds to the content."""
+        if self.finished and text:
+            self.finished = False
+            self.doubted = self.doubted or bool(self.texts)
         if text is not None:
             if text and self.chars < MAX_CITED_CHARS:
                 self.texts.append(text)
@@ -100,10 +116,13 @@ class ChatRewriter:
     def _end(self, message: str, *, cut: bool) -> bytes:
         out, self._unsent = self._unsent, b""
         told = self._told.values()
-        finished = bool(told) and all(choice.finished for choice in told)
-        if not self._closed and not self._ended and (cut or not finished):
-            self.broken = True
-            out += self._held() + error_event(message)
+        finished = bool(told) and all(choice.reasoned for choice in told)
+        if not self._closed and not self._ended:
+            if cut or not finished:
+                self.broken = True
+                out += self._held() + error_event(message)
+            else:
+                out += self._unfinished()
         self._closed = True
         return out
 
@@ -132,19 +151,22 @@ class ChatRewriter:
             told = self._told.get(choice.place)
             if told is None:
                 told = self._told[choice.place] = _Told()
-            if told.finished:
-                continue  # OpenRouter sends a choice's last chunk twice, then with the usage
             if (delta := choice.delta) is not None:
                 told.hear(delta.content, choice.text)
+            if told.finished:
+                continue  # OpenRouter sends a choice's last chunk twice, then with the usage
+            told.finished = bool(choice.finish_reason)
+            told.reasoned = told.reasoned or told.finished
             if not choice.finish_reason and choice.annotations is None:
                 continue
             own = annotation_list(choice.annotations)
-            if choice.finish_reason:
-                told.finished = True
+            if choice.finish_reason and not told.doubted:
                 if own is not None:
                     whole = [*told.held, *own, *self._cite(told, own)]
                     if len(whole) > len(own):
                         edits[place] = whole
+                    told.sent = [Raw(plain(dump(each))) for each in whole]
+                    told.held = []
             elif own:
                 holds.append((told, [Raw(plain(raw)) for raw in own]))
                 edits[place] = []
@@ -157,18 +179,24 @@ class ChatRewriter:
     def _cite(self, told: _Told, own: list[Raw]) -> list[dict[str, Any]]:
         if not (told.texts and told.plain):
             return []
-        made = self._citing.annotations("".join(told.texts), [*told.held, *own])
-        self.unknown_citations = self._citing.unknown
+        before = self._citing.unknown
+        made = self._citing.annotations("".join(told.texts), [*told.sent, *told.held, *own])
+        # The same text may be read twice, and counts once.
+        told.unknown = self._citing.unknown - before
+        self.unknown_citations = sum(each.unknown for each in self._told.values())
         return made
 
     def _unfinished(self) -> bytes:
         """Return a chunk of ours with the annotations of choices that got no finish_reason."""
-        left = {place: told for place, told in self._told.items() if not told.finished}
-        return self._own({n: [*told.held, *self._cite(told, [])] for n, told in left.items()})
+        left = {n: told for n, told in self._told.items() if told.doubted or not told.finished}
+        return self._own(
+            {n: _after(told.sent, [*told.held, *self._cite(told, [])]) for n, told in left.items()}
+        )
 
     def _held(self) -> bytes:
         """Return a chunk of ours with what is still held of the upstream's own."""
-        return self._own({n: told.held for n, told in self._told.items() if not told.finished})
+        left = {n: told for n, told in self._told.items() if told.doubted or not told.finished}
+        return self._own({n: _after(told.sent, told.held) for n, told in left.items()})
 
     def _own(self, lists: dict[int, list[Any]]) -> bytes:
         choices = [
@@ -194,6 +222,17 @@ def rewriter(search: GatewaySearch, asked: Document) -> StreamRewriter:
 def error_event(message: str) -> bytes:
     """Return the event that ends an answer which broke off."""
     return encode(error_body(message, status=502, param=None))
+
+
+def _after(sent: list[Raw], more: list[Any]) -> list[Any]:
+    """Number what follows a first list, as the SDK's accumulator wants it."""
+    if not sent:
+        return more
+    numbered: list[Any] = []
+    for place, each in enumerate(more, len(sent)):
+        table = each if isinstance(each, dict) else members(each)
+        numbered.append({**table, "index": place})
+    return numbered
 
 
 def _is_whole(event: Event) -> bool:

@@ -51,6 +51,7 @@ def search_tool(document: Document) -> SearchTool | None:
     if not declared:
         return None
     return SearchTool(
+        type=string(declared[0].get("type")) or "web_search_options",
         choice=_choice(document, tools),
         alone=not others and not _list(document.get("functions")),
         allowed_domains=_first(_allowed_domains, declared) or (),
@@ -62,9 +63,11 @@ def search_tool(document: Document) -> SearchTool | None:
     )
 
 
-def strip_search_tool(document: Document) -> Document:
+def strip_search_tool(document: Document, *, searched: bool = False) -> Document:
     """
     Take every declaration of hosted search out, and with it whatever would dangle without it.
+
+    Where the search was done, a choice that it could meet (``required``) becomes ``auto``.
 
     Other tools stay, in order, as they came.  Where none is left, ``tools``, ``tool_choice`` and
     ``parallel_tool_calls`` go, since upstreams refuse them alone; where some are, a choice that
@@ -82,7 +85,8 @@ def strip_search_tool(document: Document) -> Document:
         if len(kept) < len(tools):
             changes["tools"] = dump(kept)
         choice = document.get("tool_choice")
-        if choice is not None and (new := _without_search(choice)) is not choice:
+        lifted = searched and _choice(document, tools) == "required"
+        if choice is not None and (new := _without_search(choice, lifted=lifted)) is not choice:
             changes["tool_choice"] = new
     return document.replace(changes) if changes else document
 
@@ -104,7 +108,10 @@ def _choice(document: Document, tools: list[Raw]) -> Choice:
         # `function_call` is what `tool_choice` was called while tools were `functions`.
         if _object(document.get("function_call")):
             return "other"
-        return _WORDS.get(string(raw), "auto")
+        word = _WORDS.get(string(raw), "auto")
+        # `web_search_options` is no tool that "some tool" could mean.
+        among = any(_is_search(_object(entry)) for entry in tools)
+        return "auto" if word == "required" and not among else word
     if string(choice.get("type")) != "allowed_tools":
         return "other"
     allowed = _object(choice.get("allowed_tools"))
@@ -116,9 +123,9 @@ def _choice(document: Document, tools: list[Raw]) -> Choice:
     return "search" if all(entries) else "required"
 
 
-def _without_search(choice: Raw) -> Raw | bytes:
+def _without_search(choice: Raw, *, lifted: bool) -> Raw | bytes:
     fields = _object(choice)
-    if _is_search(fields):
+    if _is_search(fields) or (lifted and not fields):
         return b'"auto"'
     if string(fields.get("type")) != "allowed_tools":
         return choice
@@ -130,7 +137,8 @@ def _without_search(choice: Raw) -> Raw | bytes:
     if not kept:
         # Nothing but search was allowed: the other tools stay forbidden.
         return b'"none"'
-    return dump({**fields, "allowed_tools": {**allowed, "tools": kept}})
+    mode = {"mode": "auto"} if lifted else {}
+    return dump({**fields, "allowed_tools": {**allowed, **mode, "tools": kept}})
 
 
 def _first(read: Callable[[Fields], T | None], declared: list[Fields]) -> T | None:

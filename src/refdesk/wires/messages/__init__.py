@@ -9,13 +9,17 @@ package itself is a `refdesk.wires.base.Wire`.
 from typing import Final
 
 from refdesk.wires.messages.ending import broken_stream, is_complete
-from refdesk.wires.messages.history import find_marks, restore
+from refdesk.wires.messages.forms import gathered, streamed
+from refdesk.wires.messages.history import earlier_search, find_marks, restore
+from refdesk.wires.messages.limit import limited, limiter
 from refdesk.wires.messages.request import (
     conversation,
     inject,
+    needs_thread,
     read_head,
     search_tool,
     strip_search_tool,
+    wants_json,
 )
 from refdesk.wires.messages.response import attach_search, error_body
 from refdesk.wires.messages.stream import rewriter
@@ -31,13 +35,20 @@ __all__ = [
     "attach_search",
     "broken_stream",
     "conversation",
+    "earlier_search",
     "error_body",
     "find_marks",
+    "gathered",
     "inject",
     "is_complete",
+    "limited",
+    "limiter",
+    "needs_thread",
     "read_head",
     "restore",
     "rewriter",
     "search_tool",
+    "streamed",
     "strip_search_tool",
+    "wants_json",
 ]

@@ -76,7 +76,7 @@ def moved(event: Event, index: int, place: int) -> bytes:
     if match and int(match[1]) == index:
         before, after = data[: match.start(1)], data[match.end(1) :]
         return _with_data(event, b"%s%d%s" % (before, place, after))
-    return _replaced(event, {"index": b"%d" % place})
+    return replaced(event, {"index": b"%d" % place})
 
 
 def counted(event: Event, *, in_message: bool) -> bytes:
@@ -90,12 +90,13 @@ def counted(event: Event, *, in_message: bool) -> bytes:
         usage = count_search(message.get("usage"), add=False)
         if usage is None:
             return event.raw
-        return _replaced(event, {"message": dump({**message, "usage": Raw(usage)})})
+        return replaced(event, {"message": dump({**message, "usage": Raw(usage)})})
     usage = count_search(document.get("usage"), add=True)
-    return event.raw if usage is None else _replaced(event, {"usage": usage})
+    return event.raw if usage is None else replaced(event, {"usage": usage})
 
 
-def _replaced(event: Event, changes: dict[str, bytes]) -> bytes:
+def replaced(event: Event, changes: dict[str, bytes]) -> bytes:
+    """Put other members into an event; one that cannot be read stays as it is."""
     try:
         return _with_data(event, bytes(Document.read(event.data).replace(changes)))
     except WireError:

@@ -8,6 +8,7 @@ stands.
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Sequence
 from typing import Any, Final
 
 import msgspec
@@ -18,6 +19,7 @@ from refdesk.types import Location
 from refdesk.wires.base import Choice, Conversation, Head, SearchTool
 from refdesk.wires.document import Document, dump, elements, kind, members, string, value
 from refdesk.wires.messages.blocks import content_blocks, is_own_call, opened, text_of
+from refdesk.wires.messages.pairs import awaits_result
 
 _HOSTED: Final = re.compile(r"web_search_(\d+)")
 """Dated types: web_search_20250305, web_search_20260209, web_search_20260318, and those to come."""
@@ -55,12 +57,20 @@ def search_tool(document: Document) -> SearchTool | None:
     if not hosted:
         return None
     tool = hosted[0]
+    allowed, blocked = (_domains(tool.get(f"{name}_domains")) for name in ("allowed", "blocked"))
+    if allowed and blocked:
+        raise WireError(
+            f"the tool {string(tool.get('type'))!r} has both allowed_domains and blocked_domains; "
+            "send one of them",
+            param="tools",
+        )
     location = _plain(tool.get("user_location"))
     return SearchTool(
+        type=string(tool.get("type")) or "",
         choice=_choice(document, hosted),
         alone=not others,
-        allowed_domains=_domains(tool.get("allowed_domains")),
-        blocked_domains=_domains(tool.get("blocked_domains")),
+        allowed_domains=allowed,
+        blocked_domains=blocked,
         location=_location(location) if isinstance(location, dict) else None,
         max_uses=_count(tool.get("max_uses")),
     )
@@ -73,11 +83,12 @@ def calls_directly(document: Document) -> bool:
     return found is not None and int(found[1][:8]) >= _DIRECT_SINCE
 
 
-def conversation(document: Document) -> Conversation:
+def conversation(
+    document: Document, is_said: Callable[[Sequence[str]], bool] = lambda _: True
+) -> Conversation:
     """Return what is to be known of the messages; those of no known shape are passed over."""
     messages = _messages(document)
-    newest, texts, after_tools = _newest_text(messages)
-    awaits, own_since = _server_calls(messages, newest)
+    newest, texts, after_tools, unasked = _newest_text(messages, is_said)
     prefix = b",".join(bytes(message) for message in messages[: newest + 1])
     if b'"cache_control"' in prefix:
         # Clients move their cache breakpoints along; the conversation stays the same.
@@ -85,10 +96,22 @@ def conversation(document: Document) -> Conversation:
     return Conversation(
         user_texts=texts,
         ends_with_tool_output=after_tools,
-        own_search_since=own_since,
-        awaits_server_tool=awaits,
+        own_search_since=any(map(_holds_own_call, messages[newest + 1 :])) if texts else False,
+        awaits_server_tool=awaits_result(messages),
+        unasked=unasked,
+        newest=newest,
         prefix=prefix,
     )
+
+
+def wants_json(document: Document) -> bool:
+    """
+    Whether the answer is to be JSON.
+
+    ``output_config.format`` says so; ``output_format`` did while it was a beta.
+    """
+    forms = (opened(document.get("output_config")).get("format"), document.get("output_format"))
+    return any((string(opened(form).get("type")) or "").startswith("json") for form in forms)
 
 
 def inject(document: Document, material: str) -> Document:
@@ -117,15 +140,19 @@ def inject(document: Document, material: str) -> Document:
     raise WireError("messages holds no message of role user", param="messages")
 
 
-def strip_search_tool(document: Document) -> Document:
-    """Take every hosted search declaration out, and put the tool choice right."""
+def strip_search_tool(document: Document, *, searched: bool = False) -> Document:
+    """
+    Take every hosted search declaration out, and put the tool choice right.
+
+    A choice that names search becomes ``auto``; so does ``any`` where the search was done.
+    """
     hosted, others = _split_tools(document)
     if not hosted:
         return document
     if not others:
         return document.replace({"tools": None, "tool_choice": None})
     changes: dict[str, Raw | bytes | None] = {"tools": dump(others)}
-    if _choice(document, hosted) == "search":
+    if _choice(document, hosted) in (("search", "required") if searched else ("search",)):
         # What else the choice says, such as disable_parallel_tool_use, is still meant.
         choice = members(document.get("tool_choice") or b"{}")
         kept = {key: each for key, each in choice.items() if key not in ("type", "name")}
@@ -166,25 +193,33 @@ def _choice(document: Document, hosted: list[dict[str, Raw]]) -> Choice:
             return "auto"
 
 
-def _newest_text(messages: list[Raw]) -> tuple[int, tuple[str, ...], bool]:
+def _newest_text(
+    messages: list[Raw], is_said: Callable[[Sequence[str]], bool]
+) -> tuple[int, tuple[str, ...], bool, bool]:
     """
-    Return the place of the newest user message that has text (-1 if none has), its text, and
-    whether the input ends in tool outputs.
+    Return the place of the newest user message in which a user said something (-1 if none is), its
+    text, whether the input ends in tool outputs, and whether no user said anything after the
+    model's last answer.
     """
-    after_tools = False
+    after_tools = unasked = passed = False
     last = True
     for at in range(len(messages) - 1, -1, -1):
         message = opened(messages[at])
         role = string(message.get("role"))
         if role not in ("user", "assistant"):
             continue  # Claude Code writes system messages after the user's.
-        if role == "user":
-            if last:
-                after_tools = _ends_in_tool_output(message)
-            if texts := _texts(message):
-                return at, texts, after_tools
+        texts = _texts(message) if role == "user" else ()
+        said = bool(texts) and is_said(texts)
+        if last and role == "user":
+            after_tools = _ends_in_tool_output(message, said=said)
+        if said:
+            return at, texts, after_tools, unasked
+        if last and texts and not after_tools:
+            passed = True
+            continue
+        unasked = unasked or (last and passed and role == "assistant")
         last = False
-    return -1, (), after_tools
+    return -1, (), after_tools, passed
 
 
 def _texts(message: dict[str, Raw]) -> tuple[str, ...]:
@@ -195,39 +230,34 @@ def _texts(message: dict[str, Raw]) -> tuple[str, ...]:
     return tuple(text for text in parts if text and text.strip())
 
 
-def _ends_in_tool_output(message: dict[str, Raw]) -> bool:
+def _ends_in_tool_output(message: dict[str, Raw], *, said: bool) -> bool:
     for block in reversed(content_blocks(message)):
         table = opened(block)
         if string(table.get("type")) == "tool_result":
             return True
-        if (text_of(table) or "").strip():
+        if said and (text_of(table) or "").strip():
             return False
     return False
 
 
-def _server_calls(messages: list[Raw], newest: int) -> tuple[bool, bool]:
-    """Return whether a provider's call waits for its result, and whether ours came after newest."""
-    waiting: set[str] = set()
-    answered: set[str] = set()
-    own_since = False
-    for at, raw in enumerate(messages):
-        data = bytes(raw)
-        if b"server_tool_use" not in data and b"_tool_result" not in data:
-            continue
-        message = opened(raw)
-        if string(message.get("role")) != "assistant":
-            continue
-        for block in content_blocks(message):
-            table = opened(block)
-            if string(table.get("type")) == "server_tool_use":
-                name = string(table.get("id")) or ""
-                if is_own_call(name):
-                    own_since = own_since or at > newest >= 0
-                else:
-                    waiting.add(name)
-            elif of := string(table.get("tool_use_id")):
-                answered.add(of)
-    return bool(waiting - answered), own_since
+def needs_thread(document: Document) -> bool:
+    """
+    Whether the conversation is one that the provider's server holds (``thread``).
+
+    The official SDKs' tool runners ask for it, and then send the newest messages alone (anthropic
+    2.14.0, lib/threads).
+    """
+    return document.get("thread") is not None
+
+
+def _holds_own_call(raw: Raw) -> bool:
+    if b"server_tool_use" not in bytes(raw):
+        return False
+    blocks = map(opened, content_blocks(opened(raw)))
+    return any(
+        string(block.get("type")) == "server_tool_use" and is_own_call(string(block.get("id")))
+        for block in blocks
+    )
 
 
 def _messages(document: Document) -> list[Raw]:

@@ -15,6 +15,7 @@ from refdesk.errors import UpstreamError, WireError
 from refdesk.wires.base import GatewaySearch
 from refdesk.wires.citations import CitationFinder
 from refdesk.wires.document import Document, dump, elements, is_null, kind, string
+from refdesk.wires.json_text import finder
 from refdesk.wires.messages.blocks import (
     BOM,
     THINKING,
@@ -24,7 +25,7 @@ from refdesk.wires.messages.blocks import (
     text_of,
     written,
 )
-from refdesk.wires.messages.request import calls_directly
+from refdesk.wires.messages.request import calls_directly, wants_json
 
 _ERROR_TYPES: Final = {
     400: "invalid_request_error",
@@ -54,13 +55,17 @@ def attach_search(
     """
     try:
         document = Document.read(answer.removeprefix(BOM))
-        old = _message_blocks(document)
+        old = message_blocks(document)
     except WireError as exc:
         raise UpstreamError(
             f"the upstream's answer is no message: {exc}", fault="bad_response"
         ) from exc
     blocks: list[Raw] = []
-    shown = [Raw(written(each)) for each in search_blocks(search, direct=calls_directly(asked))]
+    shown: list[Raw] = []
+    if search.shown:
+        pair = search_blocks(search, direct=calls_directly(asked))
+        shown = [Raw(written(each)) for each in pair]
+    as_json = wants_json(asked)
     leading = True
     unknown = 0
     for block in old:
@@ -68,14 +73,14 @@ def attach_search(
         if leading and string(table.get("type")) not in THINKING:
             leading = False
             blocks += shown
-        finder = CitationFinder(search.urls)
-        blocks.append(_with_citations(block, table, search, finder))
-        unknown += finder.unknown
+        finding = finder(search.urls, as_json=as_json)
+        blocks.append(_with_citations(block, table, search, finding))
+        unknown += finding.unknown
     if leading:
         blocks += shown
     on_unknown(unknown)
     changes: dict[str, Raw | bytes | None] = {"content": dump(blocks)}
-    usage = count_search(document.get("usage"), add=True)
+    usage = count_search(document.get("usage"), add=True) if search.shown else None
     if usage is not None:
         changes["usage"] = usage
     return bytes(document.replace(changes))
@@ -113,18 +118,18 @@ def count_search(usage: Raw | None, *, add: bool) -> bytes | None:
     return dump({**table, "server_tool_use": counts})
 
 
-def error_body(message: str, *, status: int, param: str | None, request_id: str) -> bytes:
+def error_body(
+    message: str, *, status: int, param: str | None, request_id: str, code: str | None = None
+) -> bytes:
     """Return an error as this wire's JSON; the wire has no place for ``param``."""
-    return dump(
-        {
-            "type": "error",
-            "error": {"type": _ERROR_TYPES.get(status, "api_error"), "message": message},
-            "request_id": request_id,
-        }
-    )
+    error: dict[str, Any] = {"type": _ERROR_TYPES.get(status, "api_error"), "message": message}
+    if code is not None:
+        error["details"] = {"error_code": code}
+    return dump({"type": "error", "error": error, "request_id": request_id})
 
 
-def _message_blocks(document: Document) -> list[Raw]:
+def message_blocks(document: Document) -> list[Raw]:
+    """Return the content blocks of a message, or raise WireError where it is none."""
     name = document.get("type")
     content = document.get("content")
     if (name is not None and string(name) != "message") or content is None:

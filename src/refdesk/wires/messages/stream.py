@@ -14,9 +14,10 @@ from refdesk.errors import UpstreamError
 from refdesk.wires.base import GatewaySearch, StreamRewriter
 from refdesk.wires.citations import CitationFinder, Cited
 from refdesk.wires.document import Document
+from refdesk.wires.json_text import finder
 from refdesk.wires.messages.blocks import BOM, THINKING, citation, search_blocks, written
 from refdesk.wires.messages.events import Part, counted, error_event, moved, own_event, read
-from refdesk.wires.messages.request import calls_directly
+from refdesk.wires.messages.request import calls_directly, wants_json
 from refdesk.wires.sse import Decoder, Event
 
 _CUT: Final = "the upstream's answer ended before it was complete"
@@ -26,12 +27,13 @@ _OWN_BLOCKS: Final = 2
 class Rewriter:
     """Put a search before the first block that is no thinking, and number the later ones on."""
 
-    def __init__(self, search: GatewaySearch, *, direct: bool) -> None:
+    def __init__(self, search: GatewaySearch, *, direct: bool, as_json: bool = False) -> None:
         self._search = search
         self._direct = direct
+        self._as_json = as_json
         self._decoder = Decoder()
         self._started = False
-        self._shown = False
+        self._shown = not search.shown
         self._over = False
         self._closed = False
         self._next = 0
@@ -95,7 +97,7 @@ class Rewriter:
             yield event.raw
         elif name == "message_start":
             self._started = True
-            yield counted(event, in_message=True)
+            yield counted(event, in_message=True) if self._search.shown else event.raw
         elif name == "content_block_delta" and body.index is not None:
             yield self._moved(event, body.index)
             if body.delta is not None and body.delta.type == "text_delta":
@@ -109,7 +111,8 @@ class Rewriter:
             yield from self._show()
             for index in sorted(self._finders):
                 yield from self._end_text(index)
-            yield counted(event, in_message=False) if name == "message_delta" else event.raw
+            counts = name == "message_delta" and self._search.shown
+            yield counted(event, in_message=False) if counts else event.raw
         else:
             yield event.raw
 
@@ -117,7 +120,7 @@ class Rewriter:
         yield from self._end_text(index)
         if block.type not in THINKING:
             yield from self._show()
-        if self._shown and self._shift is None:
+        if self._shown and self._search.shown and self._shift is None:
             # More than the two of ours only where the upstream uses a number again.
             self._shift = max(_OWN_BLOCKS, self._next - index)
         place = index + (self._shift or 0)
@@ -125,7 +128,7 @@ class Rewriter:
         self._places[index] = place
         yield self._moved(event, index)
         if block.type == "text" and self._search.sources:
-            self._finders[index] = CitationFinder(self._search.urls)
+            self._finders[index] = finder(self._search.urls, as_json=self._as_json)
             yield from self._cite(index, block.text)
 
     def _show(self) -> Iterator[bytes]:
@@ -150,15 +153,15 @@ class Rewriter:
         return event.raw if place == index else moved(event, index, place)
 
     def _cite(self, index: int, text: str) -> Iterator[bytes]:
-        finder = self._finders.get(index)
-        if finder is not None and text:
-            yield from self._citations(index, finder.feed(text))
+        finding = self._finders.get(index)
+        if finding is not None and text:
+            yield from self._citations(index, finding.feed(text))
 
     def _end_text(self, index: int) -> Iterator[bytes]:
-        finder = self._finders.pop(index, None)
-        if finder is not None:
-            yield from self._citations(index, finder.finish())
-            self.unknown_citations += finder.unknown
+        finding = self._finders.pop(index, None)
+        if finding is not None:
+            yield from self._citations(index, finding.finish())
+            self.unknown_citations += finding.unknown
 
     def _citations(self, index: int, found: list[Cited]) -> Iterator[bytes]:
         for each in found:
@@ -169,4 +172,4 @@ class Rewriter:
 
 def rewriter(search: GatewaySearch, asked: Document) -> StreamRewriter:
     """Return what puts the search into a streamed answer."""
-    return Rewriter(search, direct=calls_directly(asked))
+    return Rewriter(search, direct=calls_directly(asked), as_json=wants_json(asked))

@@ -10,8 +10,16 @@ from __future__ import annotations
 
 from refdesk.wires.openai_error import error_body
 from refdesk.wires.responses.broken import broken_stream, is_complete
-from refdesk.wires.responses.history import find_marks, restore
-from refdesk.wires.responses.request import conversation, inject, read_head
+from refdesk.wires.responses.forms import gathered, streamed
+from refdesk.wires.responses.history import earlier_search, find_marks, restore
+from refdesk.wires.responses.limit import limited, limiter
+from refdesk.wires.responses.request import (
+    conversation,
+    inject,
+    needs_thread,
+    read_head,
+    wants_json,
+)
 from refdesk.wires.responses.response import attach_search
 from refdesk.wires.responses.stream import rewriter
 from refdesk.wires.responses.tools import search_tool, strip_search_tool
@@ -23,15 +31,22 @@ __all__ = [
     "attach_search",
     "broken_stream",
     "conversation",
+    "earlier_search",
     "error_body",
     "find_marks",
+    "gathered",
     "inject",
     "is_complete",
+    "limited",
+    "limiter",
+    "needs_thread",
     "read_head",
     "restore",
     "rewriter",
     "search_tool",
+    "streamed",
     "strip_search_tool",
+    "wants_json",
 ]
 
 NAME: str = "responses"

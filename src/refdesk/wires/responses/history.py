@@ -11,12 +11,13 @@ along when it goes.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Final
 
 from msgspec import Raw
 
 from refdesk.errors import WireError
-from refdesk.wires.base import GatewaySearch, History, Marks
+from refdesk.wires.base import GatewaySearch, History, Kept, Marks
 from refdesk.wires.document import Document, dump, kind, string
 from refdesk.wires.responses.items import (
     PREFIX,
@@ -40,43 +41,81 @@ def find_marks(document: Document) -> Marks:
     return Marks(ids=tuple(dict.fromkeys(found for found in ids if found)))
 
 
-def restore(document: Document, history: History, *, hosted_stays: bool) -> Document:
+def restore(document: Document, history: History, *, kept: Kept | None) -> Document:
     """
     Turn our search calls into messages with their results; take out those that nobody knows.
 
-    The message stands before the reasoning that preceded the call.  Where ``hosted_stays`` is
-    false, a provider's own search calls become messages with their query and URLs, and the
-    reasoning that led to them goes.
+    The message stands before the reasoning that preceded the call.  A provider's call whose id
+    ``kept`` has not becomes a message with its query and URLs; the reasoning that led to it goes,
+    and with it whatever encrypted reasoning stands in the same turn.
     """
     raw = document.get("input")
-    if raw is None or kind(raw) != "array" or not _concerns(bytes(raw), hosted_stays=hosted_stays):
+    if raw is None or kind(raw) != "array" or not _concerns(bytes(raw)):
         return document
-    kept: list[Raw] = []
-    reasoning = 0  # How many items at the end of `kept` are reasoning.
+    items = [(each, fields(each)) for each in entries(raw)]
+    foreign = _foreign_turns(items, kept)
+    new: list[Raw] = []
+    reasoning = 0  # How many items at the end of `new` are reasoning.
     changed = False
-    for each in entries(raw):
-        item = fields(each)
+    turn = 0
+    for each, item in items:
+        turn += _is_user(item)
         if is_own_call(item):
             changed = True
             search = history.searches.get(search_id(string(item.get("id")) or "") or "")
             if search is not None:
-                kept.insert(len(kept) - reasoning, _message(_results(search)))
-        elif not hosted_stays and _is_hosted_call(item):
+                new.insert(len(new) - reasoning, _message(_results(search)))
+        elif _is_foreign(item, kept):
             changed = True
-            del kept[len(kept) - reasoning :]
+            del new[len(new) - reasoning :]
             reasoning = 0
             if text := _trace(item):
-                kept.append(_message(text))
+                new.append(_message(text))
+        elif turn in foreign and "encrypted_content" in item and _is_reasoning(item):
+            changed = True
         else:
-            kept.append(each)
+            new.append(each)
             reasoning = reasoning + 1 if _is_reasoning(item) else 0
-    return document.replace({"input": dump(kept)}) if changed else document
+    return document.replace({"input": dump(new)}) if changed else document
 
 
-def _concerns(data: bytes, *, hosted_stays: bool) -> bool:
-    if _PREFIX in data:
-        return True
-    return not hosted_stays and (b"web_search_call" in data or b'"ws_' in data)
+def earlier_search(document: Document, history: History, *, after: int) -> GatewaySearch | None:
+    """Return our newest search after a user message, where it is known."""
+    raw = document.get("input")
+    if raw is None or kind(raw) != "array" or _PREFIX not in bytes(raw):
+        return None
+    for each in reversed(entries(raw)[after + 1 :]):
+        item = fields(each)
+        search = history.searches.get(search_id(string(item.get("id")) or "") or "")
+        if is_own_call(item) and search is not None and search.sources:
+            return replace(search, shown=False)
+    return None
+
+
+def _concerns(data: bytes) -> bool:
+    return _PREFIX in data or b"web_search_call" in data or b'"ws_' in data
+
+
+def _foreign_turns(items: list[tuple[Raw, dict[str, Raw]]], kept: Kept | None) -> set[int]:
+    """Return the turns, counted by user messages, in which another provider searched."""
+    turns: set[int] = set()
+    turn = 0
+    for _, item in items:
+        turn += _is_user(item)
+        if not is_own_call(item) and _is_foreign(item, kept):
+            turns.add(turn)
+    return turns
+
+
+def _is_user(item: dict[str, Raw]) -> bool:
+    return item_type(item) == "message" and string(item.get("role")) == "user"
+
+
+def _is_foreign(item: dict[str, Raw], kept: Kept | None) -> bool:
+    """Whether this is a provider's call that the upstream did not make."""
+    if not _is_hosted_call(item):
+        return False
+    return kept is None or not kept.has_id(string(item.get("id")) or "")
 
 
 def _is_reasoning(item: dict[str, Raw]) -> bool:

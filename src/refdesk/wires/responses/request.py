@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from typing import Final
 
 from msgspec import Raw
@@ -44,9 +45,11 @@ def read_head(document: Document) -> Head:
     return Head(model=model, stream=stream)
 
 
-def conversation(document: Document) -> Conversation:
+def conversation(
+    document: Document, is_said: Callable[[Sequence[str]], bool] = lambda _: True
+) -> Conversation:
     """
-    Return the newest user message that has text, and what stands after it.
+    Return the newest user message in which a user said something, and what stands after it.
 
     System and developer messages after it do not count, nor does an assistant's prefill.
     """
@@ -54,27 +57,48 @@ def conversation(document: Document) -> Conversation:
     if raw is None:
         return Conversation()
     if kind(raw) == "string":
-        return Conversation(user_texts=(string(raw) or "",), prefix=bytes(raw))
+        said = (string(raw) or "",)
+        return Conversation(user_texts=said, unasked=not is_said(said), prefix=bytes(raw))
     items = entries(raw)
-    ends_with_tool_output = own_search_since = spoken = False
+    ends_with_tool_output = own_search_since = unasked = passed = spoken = False
     for place in range(len(items) - 1, -1, -1):
         item = fields(items[place])
         type_ = item_type(item)
         role = string(item.get("role")) if type_ == "message" else None
+        texts = _texts(item.get("content")) if role == "user" else ()
+        if texts and not is_said(texts):
+            passed = True
+            continue
         if not spoken and role not in _ASIDE:
             spoken = True
             ends_with_tool_output = type_.endswith("_output")
+            unasked = passed and not ends_with_tool_output and role != "user"
         own_search_since = own_search_since or is_own_call(item)
-        if role == "user" and (texts := _texts(item.get("content"))):
+        if texts:
             return Conversation(
                 user_texts=texts,
                 ends_with_tool_output=ends_with_tool_output,
                 own_search_since=own_search_since,
+                unasked=unasked,
+                newest=place,
                 prefix=b",".join(bytes(each) for each in items[: place + 1]),
             )
     return Conversation(
-        ends_with_tool_output=ends_with_tool_output, own_search_since=own_search_since
+        ends_with_tool_output=ends_with_tool_output,
+        own_search_since=own_search_since,
+        unasked=passed,
     )
+
+
+def needs_thread(document: Document) -> bool:
+    """Return False: a conversation that the upstream stores is for it to find."""
+    return False
+
+
+def wants_json(document: Document) -> bool:
+    """Whether the answer is to be JSON (``text.format``: ``json_object``, ``json_schema``)."""
+    form = fields(fields(document.get("text")).get("format"))
+    return (string(form.get("type")) or "").startswith("json")
 
 
 def inject(document: Document, material: str) -> Document:

@@ -9,9 +9,10 @@ from msgspec import Raw
 
 from refdesk.errors import UpstreamError, WireError
 from refdesk.wires.base import GatewaySearch
-from refdesk.wires.citations import CitationFinder
 from refdesk.wires.document import Document, dump, kind, plain, string
+from refdesk.wires.json_text import finder
 from refdesk.wires.responses.items import call_id, entries, fields, given, item_type
+from refdesk.wires.responses.request import wants_json
 
 _BOM: Final = b"\xef\xbb\xbf"
 _ASK_SOURCES: Final = "web_search_call.action.sources"
@@ -60,6 +61,7 @@ class Dressing:
         self.id = call_id(search)
         self.unknown = 0
         """How many markers in the texts seen named no source."""
+        self._json = wants_json(asked)
         self._echo: dict[str, Raw | bytes | None] = {
             "tools": plain(asked.get("tools") or b"[]"),
             "tool_choice": plain(asked.get("tool_choice") or b'"auto"'),
@@ -100,7 +102,8 @@ class Dressing:
                 at = place
                 break
         if attach is None:
-            attach = at < len(output) or string(response.get("status")) != "failed"
+            began = at < len(output) or string(response.get("status")) != "failed"
+            attach = self.search.shown and began
         cited = [self.cited_item(each) for each in output]
         if attach:
             cited.insert(at, self.item)
@@ -133,7 +136,7 @@ class Dressing:
         known = self._texts.get(text)
         if known is not None:
             return known
-        finder = CitationFinder(self.search.urls)
+        finding = finder(self.search.urls, as_json=self._json)
         sources = self.search.sources
         annotations = [
             Raw(
@@ -147,9 +150,9 @@ class Dressing:
                     }
                 )
             )
-            for cited in finder.feed(text) + finder.finish()
+            for cited in finding.feed(text) + finding.finish()
         ]
-        self.unknown += finder.unknown
+        self.unknown += finding.unknown
         # A stream tells each text four times over; it is searched once.
         if len(self._texts) >= _TEXTS_KEPT:
             self._texts.clear()

@@ -1,9 +1,8 @@
 """
 A search in a streamed answer: its events, and all numbers after them put right.
 
-What always holds: every event keeps its order and the bytes around its numbers; places in the
-output are given out without gap or clash; ``sequence_number`` is one running count; what was
-streamed and the final ``output`` are the same list.
+What always holds: every event keeps its order and the bytes around its numbers; what was streamed
+and the final ``output`` are the same list, whatever the upstream's own says.
 
 The annotations of a text go out together, after its last delta and after the upstream's own: so
 their order in the stream, in the final object and in a whole answer is one.
@@ -20,12 +19,12 @@ from refdesk.errors import UpstreamError, WireError
 from refdesk.wires.base import GatewaySearch, StreamRewriter
 from refdesk.wires.document import Document, dump, plain, string
 from refdesk.wires.responses.broken import failed_events
+from refdesk.wires.responses.heard import Heard
 from refdesk.wires.responses.items import entries, fields, item_type
+from refdesk.wires.responses.numbering import Numbering, is_of_item, is_of_part
 from refdesk.wires.responses.response import Dressing
 from refdesk.wires.sse import Decoder, Event, encode
 
-_NUMBERS: Final = re.compile(rb'("(?:(sequence_number)|output_index)"\s*:\s*)(\d{1,15})(?!\d)')
-_WHOLE: Final = re.compile(rb"\d{1,15}")
 _TYPE: Final = re.compile(rb'\s*\{\s*"type"\s*:\s*"([a-z_.]+)"')
 _TERMINAL: Final = ("response.completed", "response.incomplete", "response.failed")
 _LIFE: Final = ("response.created", "response.queued", "response.in_progress")
@@ -48,14 +47,12 @@ class ResponsesRewriter:
         self._dressing = Dressing(search, asked)
         self._model = string(asked.get("model")) or ""
         self._held = b""
-        self._ended = self._failed = self._attached = False
-        self._sequence = -1
-        """The last number that was given out."""
-        self._places: dict[int, int] = {}
-        """Where each item of the upstream stands now, by its own output_index."""
-        self._next_place = 0
-        self._items: dict[int, bytes] = {}
-        """The finished items, by their place."""
+        self.ended = self._failed = False
+        """Whether the upstream's terminal event has come."""
+        self._attached = not search.shown
+        """Whether the item of the search stands in the stream, or is not to."""
+        self._numbering = Numbering()
+        self._heard = Heard()
         self._cited: set[tuple[int, int]] = set()
         self._annotated: dict[tuple[int, int], int] = {}
         """How many annotations each text part has."""
@@ -90,7 +87,7 @@ class ResponsesRewriter:
         if event is not None and _readable(event.data):
             # Its blank line is missing; without one a client would not read it.
             self._event(Event(event.name, event.data, event.raw.rstrip(b"\r\n") + b"\n\n"), out)
-        if not self._ended:
+        if not self.ended:
             out.append(self.fail("the upstream ended its answer before it was complete"))
         return b"".join(out)
 
@@ -100,13 +97,13 @@ class ResponsesRewriter:
         if self._failed:
             return b""
         self._failed = True
-        if self._ended:
+        if self.ended:
             return held
         return held + failed_events(
             message,
-            sequence=self._sequence + 1,
+            sequence=self._numbering.sequence + 1,
             response=self._response,
-            output=[self._items[place] for place in sorted(self._items)],
+            output=[bytes(item) for item in self._items()],
             response_id="resp_rd" + self._dressing.search.id,
             model=self._model,
         )
@@ -115,8 +112,8 @@ class ResponsesRewriter:
         name = event.name
         if not name and (match := _TYPE.match(event.data)):
             name = match[1].decode()
-        if name.endswith(".delta") and event.raw.count(b'"output_index"') < 2:
-            out.append(_NUMBERS.sub(self._renumber, event.raw))
+        if name.endswith(".delta") and (passed := self._passed(name, event)) is not None:
+            out.append(passed)
             return
         if not event.data:
             out.append(event.raw)
@@ -131,13 +128,39 @@ class ResponsesRewriter:
         before, changes = self._edit(name, document)
         self.unknown_citations = self._dressing.unknown
         out += before
-        changes |= self._numbers(document)
+        changes |= self._numbering.changes(name, document)
         out.append(_framed(event, bytes(document.replace(changes))) if changes else event.raw)
+
+    def _passed(self, name: str, event: Event) -> bytes | None:
+        """Return a delta with its numbers put right; None where it must be looked at."""
+        if not self._attached and "reasoning" not in name:
+            return None
+        if is_of_part(name) and b'"content_index"' not in event.raw:
+            return None
+        numbered = self._numbering.numbered(event.raw)
+        if numbered is not None:
+            self._heard.delta(name, event.data)
+        return numbered
 
     def _edit(self, name: str, document: Document) -> tuple[list[bytes], dict[str, Any]]:
         """Return the events to go before this one, and the members of it to change."""
         if name == "response.output_item.added":
-            return self._added(document), {}
+            return self._begin(document, name), {}
+        before: list[bytes] = []
+        if is_of_item(name) and self._numbering.place(document) is None:
+            # The upstream did not say that this item begins.
+            before = self._begin(document, name)
+        more, changes = self._edit_known(name, document)
+        return before + more, changes
+
+    def _edit_known(self, name: str, document: Document) -> tuple[list[bytes], dict[str, Any]]:
+        if name == "response.content_part.added":
+            self._numbering.begin_part(document, self._place(document))
+            return [], {}
+        if name.endswith(".delta"):
+            place, part = self._key(document)
+            self._heard.piece(name, place, part, document.get("delta"))
+            return [], {}
         if name == "response.output_item.done":
             return self._item_done(document)
         if name == "response.output_text.done":
@@ -146,60 +169,37 @@ class ResponsesRewriter:
             return self._part_done(document)
         if name == "response.output_text.annotation.added":
             key = self._key(document)
-            self._annotated[key] = self._annotated.get(key, 0) + 1
-            return [], {}
+            number = self._annotated.get(key, 0)
+            self._annotated[key] = number + 1
+            numbered = "annotation_index" in document
+            return [], {} if numbered else {"annotation_index": b"%d" % number}
         if name in _LIFE:
             return [], self._life(document)
         if name in _TERMINAL:
             return self._terminal(name, document)
         if name == "error":
-            self._ended = True
+            self.ended = True
         return [], {}
 
-    # The numbers
-
-    def _renumber(self, match: re.Match[bytes]) -> bytes:
-        number = int(match[3])
-        new = self._count(number) if match[2] else self._place(number)
-        return match[1] + b"%d" % new
-
-    def _numbers(self, document: Document) -> dict[str, Any]:
-        changes: dict[str, Any] = {}
-        if (number := _number(document, "sequence_number")) is not None:
-            new = self._count(number)
-            if new != number:
-                changes["sequence_number"] = b"%d" % new
-        if (number := _number(document, "output_index")) is not None:
-            new = self._place(number)
-            if new != number:
-                changes["output_index"] = b"%d" % new
-        return changes
-
-    def _count(self, number: int) -> int:
-        # The upstream's own first number is where the count begins.
-        self._sequence = number if self._sequence < 0 else self._sequence + 1
-        return self._sequence
-
-    def _place(self, number: int) -> int:
-        return self._places.get(number, number + self._attached)
+    def _place(self, document: Document) -> int:
+        place = self._numbering.place(document)
+        return 0 if place is None else place
 
     def _key(self, document: Document) -> tuple[int, int]:
-        place = self._place(_number(document, "output_index") or 0)
-        return place, _number(document, "content_index") or 0
+        place = self._place(document)
+        return place, self._numbering.part(document, place)
 
     # The events
 
     def _own(self, name: str, **more: Any) -> bytes:
-        self._sequence += 1
-        event = {"type": name, "sequence_number": self._sequence, **more}
+        event = {"type": name, "sequence_number": self._numbering.next(), **more}
         return encode(dump(event), name)
 
     def _attach(self) -> list[bytes]:
         """Return the events of our item, as a model's own search would have sent them."""
-        place = self._next_place
-        self._next_place += 1
+        place = self._numbering.put_in()
         self._attached = True
-        self._items[place] = bytes(self._dressing.item)
+        self._heard.finish(place, bytes(self._dressing.item))
         id_ = self._dressing.id
         begun = {"id": id_, "type": "web_search_call", "status": "in_progress"}
         at: dict[str, Any] = {"output_index": place, "item_id": id_}
@@ -211,39 +211,47 @@ class ResponsesRewriter:
             self._own("response.output_item.done", output_index=place, item=self._dressing.item),
         ]
 
-    def _added(self, document: Document) -> list[bytes]:
+    def _begin(self, document: Document, name: str) -> list[bytes]:
+        """Note an item that begins with this event; return what goes before it."""
         before: list[bytes] = []
-        if (
-            not self._attached
-            and not self._ended
-            and item_type(fields(document.get("item"))) != "reasoning"
-        ):
+        item = document.get("item")
+        reasoning = "reasoning" in name or item_type(fields(item)) == "reasoning"
+        if not self._attached and not self.ended and not reasoning:
             before = self._attach()
-        if (number := _number(document, "output_index")) is not None:
-            self._places[number] = self._next_place
-            self._next_place += 1
+        place = self._numbering.begin(document)
+        if item is None and is_of_part(name) and not reasoning:
+            message = {"id": document.get("item_id"), "type": "message", "role": "assistant"}
+            item = Raw(dump(message))
+        if item is not None:
+            self._heard.begin(place, item)
         return before
 
     def _text_done(self, document: Document, text: Raw | None) -> list[bytes]:
         key = self._key(document)
+        whole = string(text) or ""
+        self._heard.text(*key, whole)
+        return self._annotations(key, string(document.get("item_id")) or "", whole)
+
+    def _annotations(self, key: tuple[int, int], item_id: str, text: str) -> list[bytes]:
+        """Return the events of the citations in a whole text, once."""
         if key in self._cited:
             return []
         self._cited.add(key)
-        before: list[bytes] = []
-        for annotation in self._dressing.annotations(string(text) or ""):
+        events: list[bytes] = []
+        for annotation in self._dressing.annotations(text):
             index = self._annotated.get(key, 0)
             self._annotated[key] = index + 1
-            before.append(
+            events.append(
                 self._own(
                     "response.output_text.annotation.added",
-                    item_id=string(document.get("item_id")) or "",
+                    item_id=item_id,
                     output_index=key[0],
                     content_index=key[1],
                     annotation_index=index,
                     annotation=annotation,
                 )
             )
-        return before
+        return events
 
     def _part_done(self, document: Document) -> tuple[list[bytes], dict[str, Any]]:
         part = document.get("part")
@@ -258,23 +266,25 @@ class ResponsesRewriter:
         item = document.get("item")
         if item is None:
             return [], {}
-        before: list[bytes] = []
-        opened = fields(item)
-        number = _number(document, "output_index")
-        if item_type(opened) == "message" and number is not None:
-            # An upstream may have told the text of a part nowhere but here.
-            whole = Document.read(
-                dump({"output_index": number, "item_id": opened.get("id", Raw(b'""'))})
-            )
-            for place, raw in enumerate(entries(opened.get("content"))):
-                part = fields(raw)
-                if string(part.get("type")) == "output_text":
-                    at = whole.replace({"content_index": b"%d" % place})
-                    before += self._text_done(at, part.get("text"))
-        cited = self._dressing.cited_item(item)
-        if number is not None:
-            self._items[self._place(number)] = plain(cited)
+        place = self._place(document)
+        whole = self._heard.complete(place, item, self._numbering)
+        # An upstream may have told the text of a part nowhere but here.
+        before = self._texts_done(place, fields(whole))
+        cited = self._dressing.cited_item(whole)
+        self._heard.finish(place, plain(cited))
         return before, {} if cited is item else {"item": cited}
+
+    def _texts_done(self, place: int, item: dict[str, Raw]) -> list[bytes]:
+        if item_type(item) != "message":
+            return []
+        before: list[bytes] = []
+        for number, raw in enumerate(entries(item.get("content"))):
+            part = fields(raw)
+            if string(part.get("type")) == "output_text":
+                before += self._annotations(
+                    (place, number), string(item.get("id")) or "", string(part.get("text")) or ""
+                )
+        return before
 
     def _life(self, document: Document) -> dict[str, Any]:
         response = _response(document)
@@ -285,20 +295,46 @@ class ResponsesRewriter:
         return {"response": echoed}
 
     def _terminal(self, name: str, document: Document) -> tuple[list[bytes], dict[str, Any]]:
-        ended, self._ended = self._ended, True
+        ended, self.ended = self.ended, True
         response = _response(document)
         before: list[bytes] = []
         if not self._attached and not ended and name != "response.failed":
             before = self._attach()
         if response is None:
-            return before, {}
-        if entries(response.get("output")) or not self._items:
-            finished = self._dressing.finished(response, attach=self._attached)
+            if self._response is None:
+                return before, {}
+            # The event has no response: the one that began is completed.
+            status = name.removeprefix("response.")
+            response = Document.read(self._response).replace({"status": dump(status)})
+        told = entries(response.get("output"))
+        ours = self._attached and self._dressing.search.shown
+        if len(told) + ours >= self._numbering.next_place and all(map(_says_something, told)):
+            finished = self._dressing.finished(response, attach=ours)
         else:
-            # Items were streamed, and yet the final list is empty.
-            items = [Raw(self._items[place]) for place in sorted(self._items)]
-            finished = self._dressing.echoed(response).replace({"output": dump(items)})
+            # More was streamed than the final list holds.
+            if name != "response.failed":
+                before += self._close(name)
+            finished = self._dressing.echoed(response).replace({"output": dump(self._items())})
         return before, {"response": bytes(finished)}
+
+    def _close(self, name: str) -> list[bytes]:
+        """Finish the items that are open; return the events of the citations in their texts."""
+        status = "completed" if name == "response.completed" else "incomplete"
+        events: list[bytes] = []
+        for place in self._heard.close(self._numbering, status):
+            item = Raw(self._heard.finished[place])
+            events += self._texts_done(place, fields(item))
+            self._heard.finish(place, bytes(self._dressing.cited_item(item)))
+        return events
+
+    def _items(self) -> list[Raw]:
+        finished = self._heard.finished
+        return [Raw(finished[place]) for place in sorted(finished)]
+
+
+def _says_something(item: Raw) -> bool:
+    opened = fields(item)
+    return item_type(opened) != "message" or bool(entries(opened.get("content")))
 
 
 def _response(document: Document) -> Document | None:
@@ -307,12 +343,6 @@ def _response(document: Document) -> Document | None:
         return None if raw is None else Document.read(plain(raw))
     except WireError:
         return None
-
-
-def _number(document: Document, name: str) -> int | None:
-    raw = document.get(name)
-    data = b"" if raw is None else bytes(raw)
-    return int(data) if _WHOLE.fullmatch(data) else None
 
 
 def _readable(data: bytes) -> bool:

@@ -12,6 +12,7 @@ from typing import Any, Final
 
 from msgspec import Raw
 
+from refdesk.errors import WireError
 from refdesk.types import ContextSize, Location
 from refdesk.wires.base import Choice, SearchTool
 from refdesk.wires.document import Document, dump, kind, string
@@ -40,8 +41,15 @@ def search_tool(document: Document) -> SearchTool | None:
     if not declared:
         return None
     tool = declared[0]
+    if _words(tool.get("allowed_domains")) and _words(tool.get("excluded_domains")):
+        raise WireError(
+            f"the tool {string(tool.get('type'))!r} has both allowed_domains and "
+            "excluded_domains; send one of them",
+            param="tools",
+        )
     filters = fields(tool.get("filters"))
     return SearchTool(
+        type=string(tool.get("type")) or "",
         choice=_choice(document.get("tool_choice")),
         alone=len(declared) == len(tools),
         # xAI writes its filters at the top level, and `excluded_` for blocked.
@@ -59,11 +67,12 @@ def search_tool(document: Document) -> SearchTool | None:
     )
 
 
-def strip_search_tool(document: Document) -> Document:
+def strip_search_tool(document: Document, *, searched: bool = False) -> Document:
     """
     Take every declaration of hosted search out, and put the tool choice right.
 
     The other tools stay, in their order.  Without any, the fields that need tools go as well.
+    Where the search was done, a choice that it could meet (``required``) becomes ``auto``.
     """
     tools = entries(document.get("tools"))
     kept = [tool for tool in tools if not _is_search(fields(tool))]
@@ -71,19 +80,23 @@ def strip_search_tool(document: Document) -> Document:
         return document
     if not kept:
         return document.replace({name: None for name in _OF_TOOLS if name in document})
-    return document.replace({"tools": dump(kept), **_choice_without(document.get("tool_choice"))})
+    raw = document.get("tool_choice")
+    lifted = searched and _choice(raw) == "required"
+    return document.replace({"tools": dump(kept), **_choice_without(raw, lifted=lifted)})
 
 
-def _choice_without(raw: Raw | None) -> dict[str, bytes]:
+def _choice_without(raw: Raw | None, *, lifted: bool) -> dict[str, bytes]:
     choice = fields(raw)
-    if _is_search(choice):
+    if _is_search(choice) or (lifted and not choice):
         return {"tool_choice": b'"auto"'}
     if string(choice.get("type")) == "allowed_tools":
         allowed = entries(choice.get("tools"))
         kept = [tool for tool in allowed if not _is_search(fields(tool))]
         if len(kept) == len(allowed):
             return {}
-        return {"tool_choice": dump({**choice, "tools": kept}) if kept else b'"auto"'}
+        mode = {"mode": "auto"} if lifted else {}
+        left = dump({**choice, **mode, "tools": kept})
+        return {"tool_choice": left if kept else b'"auto"'}
     return {}
 
 
