@@ -6,6 +6,7 @@ lines:
 
 * the upstream is called exactly once, whatever became of the search;
 * a failed search blocks nothing: the model gets what the client sent;
+* what is searched is what a user said, and nothing that a client wrote in a user's stead;
 * the client's search tool goes only after the material is in, or where the upstream is known not to
   take it;
 * what we put into an earlier answer never reaches an upstream in our own form.
@@ -13,18 +14,20 @@ lines:
 
 from __future__ import annotations
 
-from collections.abc import Generator
+from collections.abc import Generator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Literal
+from itertools import islice
+from typing import Any, Final, Literal
 
 from refdesk.errors import Reason, UpstreamError, WireError
 from refdesk.gateway import history, material
 from refdesk.gateway.route import Decision, Route
 from refdesk.gateway.steps import Step, decide_step
-from refdesk.search.extracting import extract_query
+from refdesk.search.extracting import ExtractedQuery, extract_query
+from refdesk.search.query import needs_search, query_from
+from refdesk.search.spoken import author_of, read_message
 from refdesk.types import Attempt, WebAnswer, WebQuery
 from refdesk.wires.base import (
-    Conversation,
     GatewaySearch,
     History,
     Marks,
@@ -33,6 +36,12 @@ from refdesk.wires.base import (
     Wire,
 )
 from refdesk.wires.document import Document
+
+_TURNS: Final = 12
+"""How many messages with text are looked at for what a follow-up refers to."""
+_CERTAIN: Final = 0.95
+"""How sure it must be that a text asks for nothing."""
+_NO_TEXT: Final = "the last user message holds no text to search for"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -48,6 +57,8 @@ class Terms:
     hosted_stays: bool = True
     """Whether a provider's own search blocks in the history are this upstream's own."""
     max_query_chars: int = 400
+    completes: bool = False
+    """Whether an assistant or MCP tool completes follow-ups that no rule can (``uses.search``)."""
     max_injected_chars: int = 16384
     max_snippet_chars: int = 500
     pages: int = 2
@@ -63,6 +74,15 @@ class Recall:
     marks: Marks
     conversation: bytes
     """The conversation so far, where its wire says nothing about earlier searches; else empty."""
+
+
+@dataclass(frozen=True, slots=True)
+class Complete:
+    """Have a follow-up completed that no rule could."""
+
+    turns: Sequence[Mapping[str, Any]]
+    """The last messages, with ``role`` and ``content``."""
+    max_chars: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,6 +113,13 @@ class Recalled:
     history: History
     earlier: tuple[str, WebAnswer] | None = None
     """Its id, and what it gave."""
+
+
+@dataclass(frozen=True, slots=True)
+class Completed:
+    """The query, completed or as it was."""
+
+    query: ExtractedQuery
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,8 +199,8 @@ class Relay:
     outcome: Outcome
 
 
-Command = Recall | Search | CallUpstream
-Reply = Recalled | SearchDone | SearchFailed | UpstreamAnswered
+Command = Recall | Complete | Search | CallUpstream
+Reply = Recalled | Completed | SearchDone | SearchFailed | UpstreamAnswered
 
 
 def exchange(
@@ -191,26 +218,31 @@ def exchange(
     outcome = Outcome()
     tool = wire.search_tool(asked)
     route = terms.decision.route
-    conversation = wire.conversation(asked)
+    in_stead = tool is not None and route is Route.GATEWAY
+    judge = author_of if in_stead else None
+    conversation = wire.conversation(asked, judge)
     marks = wire.find_marks(asked)
     document = asked
     search: GatewaySearch | None = None
 
     # A wire whose history carries no marks leaves it to our records whether this was searched.
-    unmarked = wire.NAME == "chat" and tool is not None and route is Route.GATEWAY
+    unmarked = wire.NAME == "chat" and in_stead
+    goes_on = conversation.ends_with_tool_output or bool(conversation.unasked)
     recalled = Recalled(History(rows={}, searches={}))
-    if marks or (unmarked and conversation.ends_with_tool_output):
+    if marks or (unmarked and goes_on):
         reply = yield Recall(marks, conversation.prefix if unmarked else b"")
         assert isinstance(reply, Recalled)
         recalled = reply
     # Blocks that a provider made stay with an upstream that may be that provider; where we search
     # in the model's stead it cannot be.
-    in_stead = tool is not None and route is Route.GATEWAY
     stays = terms.hosted_stays or (terms.accepts_tool and not in_stead)
     document = wire.restore(document, recalled.history, hosted_stays=stays)
 
     step = decide_step(tool, conversation, searched_before=recalled.earlier is not None)
     outcome.rule = step.rule
+    if conversation.unasked:
+        left = ", ".join(read_message(conversation.unasked).left_out)
+        outcome.notices.append(f"what the client wrote was not searched for: {left}")
     if tool is None:
         outcome.kind = "none"
     elif route is Route.HOSTED:
@@ -222,7 +254,10 @@ def exchange(
         outcome.kind = "pass"
         if recalled.earlier is not None:
             id_, found = recalled.earlier
-            injected = _inject(document, wire, terms, outcome, sealer, id_, found)
+            query = _query(document, wire, terms).text
+            if conversation.unasked:
+                query = extract_query(conversation.user_texts, terms.max_query_chars).text
+            injected = _inject(document, wire, terms, outcome, sealer, id_, found, query=query)
             if injected is not None:
                 document, search = injected
             else:
@@ -238,8 +273,6 @@ def exchange(
             sealer,
             tool,
             step,
-            # What was restored may stand in the text that is asked for.
-            conversation if document is asked else wire.conversation(document),
             conversation.prefix,
         )
 
@@ -278,15 +311,23 @@ def _search(
     sealer: history.Sealer,
     tool: SearchTool,
     step: Step,
-    conversation: Conversation,
     prefix: bytes,
 ) -> Generator[Command, Reply, tuple[Document, GatewaySearch | None]]:
-    extracted = extract_query(conversation.user_texts, terms.max_query_chars)
-    outcome.notices += [f"{what} was cut out of the query" for what in extracted.removed]
+    extracted = _query(document, wire, terms)
+    if extracted.unresolved and terms.completes:
+        reply = yield Complete(_turns(document, wire), terms.max_query_chars)
+        assert isinstance(reply, Completed)
+        extracted = reply.query
+    outcome.notices += _told(extracted)
+    if not step.forced and (idle := _asks_nothing(extracted)):
+        outcome.kind = "pass"
+        outcome.rule = f"the user asks nothing to be looked up: {idle}"
+        return _drop_unwanted_tool(document, wire, terms, outcome), None
     if terms.mode != "inject":
         outcome.notices.append(f"mode {terms.mode!r} is not available yet; the search was injected")
     if not extracted.text:
-        _degrade(outcome, "no_query", "the last user message holds no text to search for")
+        why = f"nothing in the last user message is a user's question: {extracted.why}"
+        _degrade(outcome, "no_query", why if extracted.why else _NO_TEXT)
         return _drop_unwanted_tool(document, wire, terms, outcome), None
     outcome.query = extracted.text
     reply = yield Search(
@@ -306,6 +347,7 @@ def _search(
             sealer,
             reply.id,
             reply.answer,
+            query=extracted.text,
             low=tool.context_size == "low",
         )
         if injected is not None:
@@ -324,6 +366,34 @@ def _search(
     return _drop_unwanted_tool(document, wire, terms, outcome), None
 
 
+def _turns(document: Document, wire: Wire) -> list[Mapping[str, Any]]:
+    """Return the last messages that hold text, in order."""
+    said = islice((each for each in wire.turns(document) if each.texts), _TURNS)
+    return [{"role": each.role, "content": each.texts} for each in reversed(list(said))]
+
+
+def _query(document: Document, wire: Wire, terms: Terms) -> ExtractedQuery:
+    return query_from(_turns(document, wire), max_chars=terms.max_query_chars)
+
+
+def _told(query: ExtractedQuery) -> list[str]:
+    """Return the notices about a query; none of them repeats what a user said."""
+    notices = [f"{what} was cut out of the query" for what in query.removed]
+    if query.left_out and query.text:
+        notices.append(f"left out of the query, as no user's words: {', '.join(query.left_out)}")
+    if query.said and query.text:
+        notices.append("the query is the question before, which the last message refers to")
+    return [*notices, *query.notices]
+
+
+def _asks_nothing(query: ExtractedQuery) -> str:
+    """Return why a text is surely no question, such as a greeting; empty where it may be one."""
+    if query.said or not query.text:
+        return ""
+    verdict = needs_search(query.text)
+    return verdict.reason if not verdict.need and verdict.confidence >= _CERTAIN else ""
+
+
 def _inject(
     document: Document,
     wire: Wire,
@@ -333,9 +403,9 @@ def _inject(
     id_: str,
     answer: WebAnswer,
     *,
+    query: str,
     low: bool = False,
 ) -> tuple[Document, GatewaySearch] | None:
-    query = outcome.query or " ".join(wire.conversation(document).user_texts)
     try:
         rendered = material.render(
             answer.items,

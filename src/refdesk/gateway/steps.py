@@ -46,11 +46,17 @@ def decide_step(
         return Step(verdict="no", rule="max_uses is 0")
     if conversation.awaits_server_tool:
         return Step(verdict="no", rule="an earlier hosted tool call still waits for its result")
+    searched = searched_before or conversation.own_search_since
+    if conversation.unasked:
+        # Titles, retries, summaries: what a client writes is never looked up.
+        if searched:
+            return Step(verdict="reuse", rule="the last user text was searched already")
+        return Step(verdict="no", rule="the client wrote last, and no user")
     if tool.choice == "search" or (tool.alone and tool.choice == "required"):
         return Step(verdict="search", rule="the tool choice forces it", forced=True)
     if tool.alone:
         return Step(verdict="search", rule="it is the only tool")
-    if searched_before or conversation.own_search_since:
+    if searched:
         return Step(verdict="reuse", rule="the last user text was searched already")
     if conversation.ends_with_tool_output:
         return Step(verdict="no", rule="the input ends with tool outputs")

@@ -6,12 +6,13 @@ A wire is a package of functions; the package itself is handed over as a `Wire`.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Literal, Protocol
 
 from refdesk.types import ContextSize, Location
 from refdesk.wires.document import Document
+from refdesk.wires.turns import AuthorOf, Said
 
 Choice = Literal["auto", "none", "search", "required", "other"]
 """
@@ -51,8 +52,10 @@ class Conversation:
     """What the step rule and the query need to know of the messages."""
 
     user_texts: tuple[str, ...] = ()
-    """The text parts of the newest user message that has any, in order."""
+    """The text parts of the newest message in which a user said something, in order."""
     ends_with_tool_output: bool = False
+    unasked: tuple[str, ...] = ()
+    """What the client wrote last in the user's role, where that is no part of what a user asks."""
     own_search_since: bool = False
     """A search of ours stands in the history after that user message."""
     awaits_server_tool: bool = False
@@ -150,8 +153,17 @@ class Wire(Protocol):
     def search_tool(self, document: Document) -> SearchTool | None:
         """Return the declaration of hosted web search, or None where there is none."""
 
-    def conversation(self, document: Document) -> Conversation:
-        """Return what is to be known of the messages."""
+    def conversation(self, document: Document, author_of: AuthorOf | None = None) -> Conversation:
+        """
+        Return what is to be known of the messages.
+
+        Args:
+            document: The request.
+            author_of: Tells a user's texts from a client's; by default all are a user's.
+        """
+
+    def turns(self, document: Document) -> Iterator[Said]:
+        """Yield the messages of user, assistant and tools, the newest first."""
 
     # Edits
 

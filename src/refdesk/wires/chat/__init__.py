@@ -15,6 +15,7 @@ from refdesk.wires.chat.request import (
     read_head,
     search_tool,
     strip_search_tool,
+    turns,
 )
 from refdesk.wires.chat.response import attach_search
 from refdesk.wires.chat.stream import rewriter
@@ -36,6 +37,7 @@ __all__ = [
     "rewriter",
     "search_tool",
     "strip_search_tool",
+    "turns",
 ]
 
 NAME: str = "chat"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Final
 
 from msgspec import Raw
@@ -10,14 +11,12 @@ from refdesk.errors import WireError
 from refdesk.wires.base import Conversation, Head
 from refdesk.wires.chat.tools import search_tool, strip_search_tool
 from refdesk.wires.document import Document, dump, elements, is_null, kind, members, string
+from refdesk.wires.turns import AuthorOf, Said, newest_words
 
-__all__ = ["conversation", "inject", "read_head", "search_tool", "strip_search_tool"]
+__all__ = ["conversation", "inject", "read_head", "search_tool", "strip_search_tool", "turns"]
 
 _TRUE: Final = b"true"
 _FALSE: Final = b"false"
-_TOOL_ROLES: Final = ("tool", "function")
-_SPOKEN_ROLES: Final = ("user", "assistant", *_TOOL_ROLES)
-"""Roles that take a turn; system and developer messages may stand anywhere, also last."""
 
 
 def read_head(document: Document) -> Head:
@@ -41,28 +40,31 @@ def read_head(document: Document) -> Head:
     return Head(model=model, stream=word == _TRUE)
 
 
-def conversation(document: Document) -> Conversation:
+def conversation(document: Document, author_of: AuthorOf | None = None) -> Conversation:
     """
-    Return the newest user message that has text, and whether the input ends with tool outputs.
+    Return the newest words of a user, and what stands behind them.
 
-    System and developer messages after it do not count, nor does an assistant's prefill.
+    System and developer messages do not count, nor does an assistant's prefill.
     """
+    newest = newest_words(turns(document), author_of)
+    return Conversation(
+        user_texts=newest.texts,
+        ends_with_tool_output=newest.ends_with_tool_output,
+        unasked=newest.unasked,
+        prefix=b",".join(bytes(raw) for raw in _messages(document)[: newest.place + 1]),
+    )
+
+
+def turns(document: Document) -> Iterator[Said]:
+    """Yield the messages of user, assistant and tools, the newest first."""
     messages = _messages(document)
-    ends_with_tool_output = False
-    spoken = False
     for place in range(len(messages) - 1, -1, -1):
         message = _message(messages[place], place)
-        role = string(message.get("role"))
-        if not spoken and role in _SPOKEN_ROLES:
-            spoken = True
-            ends_with_tool_output = role in _TOOL_ROLES
-        if role == "user" and (texts := _texts(message.get("content"))):
-            return Conversation(
-                user_texts=texts,
-                ends_with_tool_output=ends_with_tool_output,
-                prefix=b",".join(bytes(raw) for raw in messages[: place + 1]),
-            )
-    return Conversation(ends_with_tool_output=ends_with_tool_output)
+        match string(message.get("role")):
+            case "user" | "assistant" as role:
+                yield Said(place=place, role=role, texts=_texts(message.get("content")))
+            case "tool" | "function":
+                yield Said(place=place, role="tool", ends_in_tool_output=True)
 
 
 def inject(document: Document, material: str) -> Document:

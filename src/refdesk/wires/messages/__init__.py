@@ -16,6 +16,7 @@ from refdesk.wires.messages.request import (
     read_head,
     search_tool,
     strip_search_tool,
+    turns,
 )
 from refdesk.wires.messages.response import attach_search, error_body
 from refdesk.wires.messages.stream import rewriter
@@ -40,4 +41,5 @@ __all__ = [
     "rewriter",
     "search_tool",
     "strip_search_tool",
+    "turns",
 ]

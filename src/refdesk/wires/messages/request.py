@@ -8,6 +8,7 @@ stands.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from typing import Any, Final
 
 import msgspec
@@ -18,6 +19,7 @@ from refdesk.types import Location
 from refdesk.wires.base import Choice, Conversation, Head, SearchTool
 from refdesk.wires.document import Document, dump, elements, kind, members, string, value
 from refdesk.wires.messages.blocks import content_blocks, is_own_call, opened, text_of
+from refdesk.wires.turns import AuthorOf, Said, newest_words
 
 _HOSTED: Final = re.compile(r"web_search_(\d+)")
 """Dated types: web_search_20250305, web_search_20260209, web_search_20260318, and those to come."""
@@ -73,18 +75,19 @@ def calls_directly(document: Document) -> bool:
     return found is not None and int(found[1][:8]) >= _DIRECT_SINCE
 
 
-def conversation(document: Document) -> Conversation:
+def conversation(document: Document, author_of: AuthorOf | None = None) -> Conversation:
     """Return what is to be known of the messages; those of no known shape are passed over."""
     messages = _messages(document)
-    newest, texts, after_tools = _newest_text(messages)
-    awaits, own_since = _server_calls(messages, newest)
-    prefix = b",".join(bytes(message) for message in messages[: newest + 1])
+    newest = newest_words(_turns(messages), author_of)
+    awaits, own_since = _server_calls(messages, newest.place)
+    prefix = b",".join(bytes(message) for message in messages[: newest.place + 1])
     if b'"cache_control"' in prefix:
         # Clients move their cache breakpoints along; the conversation stays the same.
         prefix = _CACHE_MARK.sub(b"", prefix)
     return Conversation(
-        user_texts=texts,
-        ends_with_tool_output=after_tools,
+        user_texts=newest.texts,
+        ends_with_tool_output=newest.ends_with_tool_output,
+        unasked=newest.unasked,
         own_search_since=own_since,
         awaits_server_tool=awaits,
         prefix=prefix,
@@ -166,25 +169,27 @@ def _choice(document: Document, hosted: list[dict[str, Raw]]) -> Choice:
             return "auto"
 
 
-def _newest_text(messages: list[Raw]) -> tuple[int, tuple[str, ...], bool]:
-    """
-    Return the place of the newest user message that has text (-1 if none has), its text, and
-    whether the input ends in tool outputs.
-    """
-    after_tools = False
-    last = True
-    for at in range(len(messages) - 1, -1, -1):
-        message = opened(messages[at])
+def turns(document: Document) -> Iterator[Said]:
+    """Yield the messages of user and assistant, the newest first."""
+    return _turns(_messages(document))
+
+
+def _turns(messages: list[Raw]) -> Iterator[Said]:
+    for place in range(len(messages) - 1, -1, -1):
+        message = opened(messages[place])
         role = string(message.get("role"))
-        if role not in ("user", "assistant"):
-            continue  # Claude Code writes system messages after the user's.
-        if role == "user":
-            if last:
-                after_tools = _ends_in_tool_output(message)
-            if texts := _texts(message):
-                return at, texts, after_tools
-        last = False
-    return -1, (), after_tools
+        if role == "assistant":
+            yield Said(place=place, role="assistant", texts=_texts(message))
+        elif role == "user":
+            # Claude Code writes system messages after the user's; they take no turn.
+            yield Said(
+                place=place,
+                role="user",
+                texts=_texts(message),
+                holds_tool_output=b'"tool_result"' in bytes(messages[place])
+                and any(_is_tool_output(opened(block)) for block in content_blocks(message)),
+                ends_in_tool_output=_ends_in_tool_output(message),
+            )
 
 
 def _texts(message: dict[str, Raw]) -> tuple[str, ...]:
@@ -198,11 +203,15 @@ def _texts(message: dict[str, Raw]) -> tuple[str, ...]:
 def _ends_in_tool_output(message: dict[str, Raw]) -> bool:
     for block in reversed(content_blocks(message)):
         table = opened(block)
-        if string(table.get("type")) == "tool_result":
+        if _is_tool_output(table):
             return True
         if (text_of(table) or "").strip():
             return False
     return False
+
+
+def _is_tool_output(block: dict[str, Raw]) -> bool:
+    return string(block.get("type")) == "tool_result"
 
 
 def _server_calls(messages: list[Raw], newest: int) -> tuple[bool, bool]:

@@ -11,7 +11,7 @@ from __future__ import annotations
 from refdesk.wires.openai_error import error_body
 from refdesk.wires.responses.broken import broken_stream, is_complete
 from refdesk.wires.responses.history import find_marks, restore
-from refdesk.wires.responses.request import conversation, inject, read_head
+from refdesk.wires.responses.request import conversation, inject, read_head, turns
 from refdesk.wires.responses.response import attach_search
 from refdesk.wires.responses.stream import rewriter
 from refdesk.wires.responses.tools import search_tool, strip_search_tool
@@ -32,6 +32,7 @@ __all__ = [
     "rewriter",
     "search_tool",
     "strip_search_tool",
+    "turns",
 ]
 
 NAME: str = "responses"
