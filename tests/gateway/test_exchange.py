@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 from typing import Any
 
@@ -28,6 +27,7 @@ from refdesk.types import ResultItem, WebAnswer
 from refdesk.wires import chat, messages, responses
 from refdesk.wires.base import GatewaySearch, History, Source, Wire
 from refdesk.wires.document import Document
+from sealed import FakeSealer
 
 ID = "0123456789abcdef0123456789abcdef01234567"
 QUESTION = "When was Python 3.14 released?"
@@ -42,19 +42,6 @@ FOUND = WebAnswer(
     engine_type="serper",
 )
 TOOL = {"type": "web_search_20250305", "name": "web_search"}
-
-
-class FakeSealer:
-    """Seals by writing down; good enough to see what was sealed."""
-
-    def seal(self, plaintext: bytes, *, purpose: bytes) -> str:
-        return "rd1." + hashlib.sha256(purpose + plaintext).hexdigest()[:12]
-
-    def open(self, token: str, *, purpose: bytes) -> bytes | None:
-        return None
-
-    def mac(self, data: bytes) -> bytes:
-        return hashlib.sha256(data).digest()
 
 
 def body(**changes: Any) -> dict[str, Any]:

@@ -16,16 +16,14 @@ from __future__ import annotations
 
 from collections.abc import Generator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import islice
 from typing import Any, Final, Literal
 
 from refdesk.errors import Reason, UpstreamError, WireError
-from refdesk.gateway import history, material
+from refdesk.gateway import asking, history, material
 from refdesk.gateway.route import Decision, Route
 from refdesk.gateway.steps import Step, decide_step
 from refdesk.search.extracting import ExtractedQuery, extract_query
-from refdesk.search.query import needs_search, query_from
-from refdesk.search.spoken import author_of, read_message
+from refdesk.search.spoken import author_of
 from refdesk.types import Attempt, WebAnswer, WebQuery
 from refdesk.wires.base import (
     GatewaySearch,
@@ -37,10 +35,6 @@ from refdesk.wires.base import (
 )
 from refdesk.wires.document import Document
 
-_TURNS: Final = 12
-"""How many messages with text are looked at for what a follow-up refers to."""
-_CERTAIN: Final = 0.95
-"""How sure it must be that a text asks for nothing."""
 _NO_TEXT: Final = "the last user message holds no text to search for"
 
 
@@ -240,9 +234,7 @@ def exchange(
 
     step = decide_step(tool, conversation, searched_before=recalled.earlier is not None)
     outcome.rule = step.rule
-    if conversation.unasked:
-        left = ", ".join(read_message(conversation.unasked).left_out)
-        outcome.notices.append(f"what the client wrote was not searched for: {left}")
+    outcome.notices += asking.unasked(conversation)
     if tool is None:
         outcome.kind = "none"
     elif route is Route.HOSTED:
@@ -254,9 +246,8 @@ def exchange(
         outcome.kind = "pass"
         if recalled.earlier is not None:
             id_, found = recalled.earlier
-            query = _query(document, wire, terms).text
-            if conversation.unasked:
-                query = extract_query(conversation.user_texts, terms.max_query_chars).text
+            query = asking.query(document, wire, terms.max_query_chars).text
+            query = query or extract_query(conversation.user_texts, terms.max_query_chars).text
             injected = _inject(document, wire, terms, outcome, sealer, id_, found, query=query)
             if injected is not None:
                 document, search = injected
@@ -313,13 +304,13 @@ def _search(
     step: Step,
     prefix: bytes,
 ) -> Generator[Command, Reply, tuple[Document, GatewaySearch | None]]:
-    extracted = _query(document, wire, terms)
+    extracted = asking.query(document, wire, terms.max_query_chars)
     if extracted.unresolved and terms.completes:
-        reply = yield Complete(_turns(document, wire), terms.max_query_chars)
+        reply = yield Complete(asking.turns(document, wire), terms.max_query_chars)
         assert isinstance(reply, Completed)
         extracted = reply.query
-    outcome.notices += _told(extracted)
-    if not step.forced and (idle := _asks_nothing(extracted)):
+    outcome.notices += asking.notices(extracted)
+    if not step.forced and (idle := asking.asks_nothing(extracted)):
         outcome.kind = "pass"
         outcome.rule = f"the user asks nothing to be looked up: {idle}"
         return _drop_unwanted_tool(document, wire, terms, outcome), None
@@ -364,34 +355,6 @@ def _search(
         empty = GatewaySearch(id=reply.id, query=extracted.text)
         return wire.strip_search_tool(document), empty
     return _drop_unwanted_tool(document, wire, terms, outcome), None
-
-
-def _turns(document: Document, wire: Wire) -> list[Mapping[str, Any]]:
-    """Return the last messages that hold text, in order."""
-    said = islice((each for each in wire.turns(document) if each.texts), _TURNS)
-    return [{"role": each.role, "content": each.texts} for each in reversed(list(said))]
-
-
-def _query(document: Document, wire: Wire, terms: Terms) -> ExtractedQuery:
-    return query_from(_turns(document, wire), max_chars=terms.max_query_chars)
-
-
-def _told(query: ExtractedQuery) -> list[str]:
-    """Return the notices about a query; none of them repeats what a user said."""
-    notices = [f"{what} was cut out of the query" for what in query.removed]
-    if query.left_out and query.text:
-        notices.append(f"left out of the query, as no user's words: {', '.join(query.left_out)}")
-    if query.said and query.text:
-        notices.append("the query is the question before, which the last message refers to")
-    return [*notices, *query.notices]
-
-
-def _asks_nothing(query: ExtractedQuery) -> str:
-    """Return why a text is surely no question, such as a greeting; empty where it may be one."""
-    if query.said or not query.text:
-        return ""
-    verdict = needs_search(query.text)
-    return verdict.reason if not verdict.need and verdict.confidence >= _CERTAIN else ""
 
 
 def _inject(

@@ -96,7 +96,7 @@ OPENINGS: Final = (
     Known("pydantic-ai's retry", "", "```json", ending="```\n\nFix the errors and try again."),
     Known("instructor's retry", "Validation Error", "Recall the function correctly"),
     Known("instructor's retry", "Correct your JSON ONLY RESPONSE"),
-    Known("LangChain's retry", "Instructions:\n------", "Completion:\n------"),
+    Known("LangChain's retry", "Instructions:\n------", ending="laid out in the Instructions:"),
     Known("LangChain's retry", "Prompt:\n", "Above, the Completion did not satisfy"),
     Known("LangChain's compaction", "<role>\nContext Extraction Assistant\n</role>"),
     Known("LangChain's summary", "Here is a summary of the conversation to date:"),

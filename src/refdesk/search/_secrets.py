@@ -156,8 +156,9 @@ def _is_given(text: str, match: re.Match[str]) -> bool:
         return False
     if match["quote"] or any(map(str.isdigit, value)) or not _SIGNS.isdisjoint(value):
         return True
-    own = text[: match.start()].rstrip().lower().endswith(("my", "our"))
-    last = not text[match.end() :].partition("\n")[0].strip(" .?!")
+    start, end = match.span()
+    own = text[max(0, start - 8) : start].rstrip().lower().endswith(("my", "our"))
+    last = not text[end : end + _BEFORE_CHARS].partition("\n")[0].strip(" .?!")
     return "=" in match[0] or (own and last)
 
 

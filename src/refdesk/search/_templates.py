@@ -65,6 +65,8 @@ _WRITINGS: Final = frozenset(
 """Labels behind which a model is to write something that is no answer to a user."""
 _LABELS: Final = _REQUESTS | _GIVEN | _ANSWERS | _WRITINGS
 
+_PATCH: Final = re.compile(r"(?:\A|\n)(?:diff --git a/|--- a/)")
+_PATCH_CHARS: Final = 200
 _ROLE: Final = re.compile(
     r"\A\W*(?:you (?:are|will|have been)|act as|your (?:task|job|goal|role))\b", re.IGNORECASE
 )
@@ -109,7 +111,8 @@ def read_template(text: str) -> Template | None:
         return Template("", "the turns of a conversation")
     if _is_json(text):
         return Template("", "data without a question")
-    if looked.startswith(("diff --git ", "--- a/")):
+    patch = _PATCH.search(looked[:_PATCH_CHARS]) is not None
+    if patch and not text.rstrip().endswith(("?", "？")):
         return Template("", "a patch without a question")
     if len(text) >= _LONG and _signs(looked) >= _SIGNS:
         return Template("", "instructions of a program")

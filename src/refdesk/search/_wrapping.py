@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final, Literal
 
@@ -13,6 +13,8 @@ _REMINDERS: Final = ("<system-reminder", "<system_reminder")
 _MOST_REMINDERS: Final = 64
 
 _Kind = Literal["prose", "own", "wrapper", "request"]
+_Piece = tuple[_Kind, str, Block | None]
+"""What a stretch of a text is, the stretch, and its block if it is one."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -53,6 +55,9 @@ def take_apart(text: str) -> Apart:
         return Apart(words="\n".join(requests), left_out=tuple(left_out), request=True)
     own = [block for _, _, block in pieces if block and block not in wrapped.values()]
     kept = [each for kind, each, _ in pieces if kind != "wrapper"]
+    if not bare and _is_sectioned(pieces):
+        # What stands between the sections of a prompt is the prompt's.
+        return Apart(left_out=tuple(dict.fromkeys(left_out)))
     if bare and own and not all(block.is_html for block in own):
         left_out += [f"<{block.name}>" for block in own]
         kept = []
@@ -60,7 +65,7 @@ def take_apart(text: str) -> Apart:
     return Apart(words=words.strip(), left_out=tuple(dict.fromkeys(left_out)))
 
 
-def _pieces(text: str) -> Iterator[tuple[_Kind, str, Block | None]]:
+def _pieces(text: str) -> Iterator[_Piece]:
     """Yield a text's blocks and what stands between them, in order."""
     at = 0
     for block in find_blocks(text):
@@ -75,6 +80,15 @@ def _pieces(text: str) -> Iterator[tuple[_Kind, str, Block | None]]:
             return
     if text[at:].strip():
         yield "prose", text[at:], None
+
+
+def _is_sectioned(pieces: Sequence[_Piece]) -> bool:
+    """Whether a text begins and ends with elements of a prompt, and has three of them or more."""
+    sections = [
+        block and kind == "wrapper" and not block.name.lower().startswith(MACHINE_BLOCKS)
+        for kind, _, block in pieces
+    ]
+    return len(sections) > 3 and bool(sections[0] and sections[-1]) and sum(map(bool, sections)) > 2
 
 
 def _kind(block: Block) -> _Kind:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import unicodedata
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 from refdesk.search._secrets import cut_secrets
@@ -17,7 +17,7 @@ from refdesk.search.followup import is_followup
 from refdesk.search.spoken import read_message
 from refdesk.wires.turns import Author
 
-__all__ = ["ExtractedQuery", "cut_secrets", "extract_query", "shorten"]
+__all__ = ["ExtractedQuery", "as_query", "cut_secrets", "extract_query", "shorten"]
 
 _MOST_READ: Final = 65_536
 """How much of a user's words is looked at; a query is far shorter."""
@@ -53,17 +53,21 @@ def extract_query(user_texts: Sequence[str], max_chars: int) -> ExtractedQuery:
         max_chars: Cut to this many characters, at the end of a word where there is one.
     """
     spoken = read_message(user_texts)
-    text, removed = cut_secrets(spoken.text[:_MOST_READ])
-    text = " ".join(_asked(text.strip(), max_chars).split())[: 4 * max_chars]
-    if not text.isprintable():
-        text = "".join([" " if _invisible(char) else char for char in text])
-    return ExtractedQuery(
-        text=shorten(" ".join(text.split()), max_chars),
-        removed=removed,
+    return replace(
+        as_query(spoken.text, max_chars),
         author=spoken.author,
         why=spoken.why,
         left_out=spoken.left_out,
     )
+
+
+def as_query(words: str, max_chars: int) -> ExtractedQuery:
+    """Return a user's own words as a query: without secrets, on one line, and not too long."""
+    text, removed = cut_secrets(words[:_MOST_READ])
+    text = " ".join(_asked(text.strip(), max_chars).split())[: 4 * max_chars]
+    if not text.isprintable():
+        text = "".join([" " if _invisible(char) else char for char in text])
+    return ExtractedQuery(text=shorten(" ".join(text.split()), max_chars), removed=removed)
 
 
 def _asked(text: str, max_chars: int) -> str:

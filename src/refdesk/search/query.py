@@ -15,7 +15,7 @@ from typing import Any, Final
 from refdesk.errors import RefdeskError
 from refdesk.search._answers import plain_text, texts_of
 from refdesk.search.delegate import DELEGATE_TIMEOUT_S, Delegate, ask, read_answer
-from refdesk.search.extracting import ExtractedQuery, cut_secrets, extract_query, shorten
+from refdesk.search.extracting import ExtractedQuery, as_query, extract_query, shorten
 from refdesk.search.followup import follow, is_followup, is_frame, is_reply
 from refdesk.search.intent import Verdict, needs_search
 from refdesk.search.spoken import author_of
@@ -27,7 +27,6 @@ __all__ = ["ExtractedQuery", "QueryResolver", "Verdict", "needs_search", "query_
 DEFAULT_MAX_CHARS: Final = 400
 _MOST_TURNS: Final = 8
 """How many messages back a follow-up may reach."""
-_MOST_ANSWER: Final = 65_536
 _TEXT_PARTS: Final = ("text", "input_text", "output_text")
 _CONTEXT_MESSAGES: Final = 5
 _CONTEXT_CHARS: Final = 500
@@ -104,7 +103,7 @@ class QueryResolver:
         payload = {"action": "rewrite", "query": found.text, "context": context}
         try:
             answer = await ask(self._delegates, self._uses, payload, timeout_s=self._timeout_s)
-            text = extract_query([_query_in(answer, max_chars)], max_chars).text
+            text = as_query(_query_in(answer, max_chars), max_chars).text
             problem = "its answer holds no query"
         except RefdeskError as exc:
             text, problem = "", str(exc)
@@ -137,8 +136,7 @@ def _words(said: Said, max_chars: int) -> ExtractedQuery:
     if said.role == "user":
         return extract_query(said.texts, max_chars)
     # An assistant's words are context for a delegate; nothing is wrapped round them.
-    text, removed = cut_secrets(" ".join(said.texts)[:_MOST_ANSWER])
-    return ExtractedQuery(text=shorten(" ".join(text.split()), max_chars), removed=removed)
+    return as_query("\n".join(said.texts), max_chars)
 
 
 def _texts(content: Any) -> list[str]:

@@ -23,7 +23,7 @@ from refdesk.search._clients import (
     SEARCH_MARKER,
     TAILS,
 )
-from refdesk.search._conversation import is_about_conversation
+from refdesk.search._conversation import about_conversation
 from refdesk.search._templates import Template, is_headed, read_template
 from refdesk.search._wrapping import take_apart
 from refdesk.wires.turns import Author
@@ -32,6 +32,9 @@ _NOTE: Final = re.compile(
     r"\[Image(?: #\d{1,4}|: [^\]\n]{0,300}+)?\]|\[Request interrupted by user[^\]\n]{0,40}+\]"
 )
 _REPLY_IN: Final = re.compile(r"\n[ \t]*+Reply in [A-Z]\w{2,20}+\.\s*+\Z")
+_MOST_CHARS: Final = 1_000_000
+"""How much of a text part is looked at."""
+_MARKER_CHARS: Final = 64
 _SENTENCE_ENDS: Final = tuple(".?!。？！")
 
 
@@ -59,7 +62,7 @@ def author_of(parts: Sequence[str]) -> Author:
 
 def read_message(parts: Sequence[str]) -> Spoken:
     """Return what a user said in the text parts of one message."""
-    read = list(_read_parts([part for part in _without_files(parts) if part.strip()]))
+    read = list(_read_parts(list(_without_files(parts))))
     around = [what for one in read for what in (*one.left_out, one.why) if what]
     left_out = tuple(dict.fromkeys(around))
     words = [one for one in read if one.text]
@@ -101,13 +104,17 @@ def _without_files(parts: Sequence[str]) -> Iterator[str]:
     """Leave out the parts that hold the files a client attaches, marker to marker."""
     inside = False
     for part in parts:
-        inside = inside or part.strip() == FILES_BEGIN
-        if not inside:
+        marker = part.strip() if len(part) < _MARKER_CHARS else ""
+        inside = inside or marker == FILES_BEGIN
+        if not inside and part and not part.isspace():
             yield part
-        inside = inside and part.strip() != FILES_END
+        inside = inside and marker != FILES_END
 
 
 def _read_part(part: str) -> Spoken:
+    if len(part) > _MOST_CHARS:
+        # What a client attaches may be long; the user's words stand before it or behind it.
+        part = f"{part[: _MOST_CHARS // 2]}\n{part[-_MOST_CHARS // 2 :]}"
     if found := _known(part.strip()):
         return found
     if is_headed(part.strip()) and (template := read_template(part.strip())):
@@ -134,9 +141,9 @@ def _read_prose(text: str) -> Spoken:
     text, *reminders = _without_tail(text)
     if not text:
         return Spoken(author="client", left_out=tuple(reminders))
-    if is_about_conversation(text):
+    if what := about_conversation(text):
         author: Author = "lead" if text.endswith((":", "：")) else "client"
-        return Spoken(author=author, why="a task about the conversation itself")
+        return Spoken(author=author, why=what)
     template = read_template(text)
     if template is None:
         return Spoken(text=_unquoted(text), left_out=tuple(reminders))
