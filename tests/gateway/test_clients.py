@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from desk import WIRES
-from recorded import OWN
+from desk import PATHS, WIRES, OpenDesk, answers, whole
+from recorded import RECORDINGS
 from refdesk.gateway.exchange import CallUpstream, Recall, Recalled, Search, Terms, exchange
 from refdesk.gateway.route import decide
 from refdesk.wires import chat, messages, responses
@@ -16,7 +16,10 @@ from refdesk.wires.base import History, Wire
 from refdesk.wires.document import Document
 from sealed import FakeSealer
 
-CLIENTS = sorted((OWN / "clients").glob("*.json"))
+CLIENTS = {
+    path.stem: json.loads(path.read_text())["requests"]
+    for path in sorted((RECORDINGS / "clients").glob("*.json"))
+}
 WIRE: dict[str, Wire] = {"messages": messages, "chat": chat, "responses": responses}
 TEXT_PART = {"messages": "text", "chat": "text"}
 
@@ -24,9 +27,9 @@ TEXT_PART = {"messages": "text", "chat": "text"}
 def requests() -> list[Any]:
     """Every recorded request, under the client's name."""
     return [
-        pytest.param(request, id=f"{path.stem}: {request['what']}")
-        for path in CLIENTS
-        for request in json.loads(path.read_text())["requests"]
+        pytest.param(request, id=f"{name}: {request['what']}")
+        for name, client in CLIENTS.items()
+        for request in client
     ]
 
 
@@ -83,3 +86,180 @@ def asked(wire: str, request: dict[str, Any]) -> str | None:
 def test_only_the_users_question(request_: dict[str, Any], wire: str, alone: bool) -> None:
     """On every wire the engine is asked the user's words; the log says why it is not asked."""
     assert asked(wire, body(wire, request_, alone=alone)) == request_["asked"]
+
+
+@pytest.mark.parametrize("client", CLIENTS)
+async def test_a_session_over_the_wire(opened: OpenDesk, client: str) -> None:
+    """In a client's session the engine is called once for each of its users' questions."""
+    own = {"claude-code": "messages", "codex": "responses", "llm": "responses"}
+    wire = own.get(client, "chat")
+    async with opened(gateway={"search": {"cache_ttl_s": 0}}) as desk:
+        desk.upstream.will(whole(answers(wire)))
+        headers = []
+        for request in CLIENTS[client]:
+            response = await desk.post("/v1" + PATHS[wire], body(wire, request, alone=True))
+            headers.append(response.headers["x-refdesk-search"].partition(";")[0])
+
+    due = [request["asked"] for request in CLIENTS[client]]
+    assert [query.text for query in desk.engine.queries] == [text for text in due if text]
+    assert ["gateway" if text else "none" for text in due] == [
+        "gateway" if header == "gateway" else "none" for header in headers
+    ]
+
+
+@pytest.mark.parametrize("wire", WIRES)
+async def test_the_log_says_why(opened: OpenDesk, wire: str) -> None:
+    """What a client wrote is a pass with a notice; what nobody can tell is a degraded search."""
+    title = "Generate a short title for this chat: …"
+    async with opened() as desk:
+        desk.upstream.will(whole(answers(wire)))
+        passed = await desk.ask(wire, text=title)
+        entry = await desk.last()
+        unclear = await desk.ask(wire, text='{"rows": [1, 2]}')
+        degraded = await desk.last()
+
+    assert passed.headers["x-refdesk-search"] == "pass"
+    assert "the client wrote last" in entry.outcome.rule
+    assert any("a task about the conversation itself" in each for each in entry.outcome.notices)
+    assert unclear.headers["x-refdesk-search"] == "degraded; reason=no_query"
+    assert "data without a question" in degraded.outcome.detail
+    assert desk.engine.queries == []
+
+
+@pytest.mark.parametrize("wire", WIRES)
+@pytest.mark.parametrize("text", ["Hello!", "thanks a lot", "谢谢", "2 + 2 = ?"])
+async def test_nothing_to_look_up(opened: OpenDesk, wire: str, text: str) -> None:
+    """A greeting, a word of thanks or a sum is no question for the web."""
+    async with opened() as desk:
+        desk.upstream.will(whole(answers(wire)))
+        response = await desk.ask(wire, text=text)
+        entry = await desk.last()
+
+    assert response.headers["x-refdesk-search"] == "pass"
+    assert entry.outcome.rule.startswith("the user asks nothing to be looked up")
+    assert desk.engine.queries == []
+
+
+REMINDER = "<system-reminder>\nThe task tools have not been used recently.\n</system-reminder>"
+
+
+def after_a_tool(wire: str, *behind: str) -> dict[str, Any]:
+    """A question, a function that was called, its output, and more texts of the user's role."""
+    request = {"messages": [{"role": "user", "content": "newest nginx?"}]}
+    base = body(wire, request, alone=False)
+    match wire:
+        case "messages":
+            call = {"type": "tool_use", "id": "toolu_1", "name": "bash", "input": {}}
+            result = {"type": "tool_result", "tool_use_id": "toolu_1", "content": "ok"}
+            texts = [{"type": "text", "text": text} for text in behind]
+            base["messages"] += [
+                {"role": "assistant", "content": [call]},
+                {"role": "user", "content": [result, *texts]},
+            ]
+        case "chat":
+            function = {"name": "bash", "arguments": "{}"}
+            call = {"id": "call_1", "type": "function", "function": function}
+            base["messages"] += [
+                {"role": "assistant", "content": None, "tool_calls": [call]},
+                {"role": "tool", "tool_call_id": "call_1", "content": "ok"},
+                *({"role": "user", "content": text} for text in behind),
+            ]
+        case _:
+            base["input"] += [
+                {"type": "function_call", "call_id": "call_1", "name": "bash", "arguments": "{}"},
+                {"type": "function_call_output", "call_id": "call_1", "output": "ok"},
+                *({"role": "user", "content": text} for text in behind),
+            ]
+    return base
+
+
+@pytest.mark.parametrize("wire", WIRES)
+@pytest.mark.parametrize("behind", [(), (REMINDER,), (REMINDER, REMINDER)])
+async def test_a_reminder_behind_a_tools_output(
+    opened: OpenDesk, wire: str, behind: tuple[str, ...]
+) -> None:
+    """A step that hands a tool's output over passes, whatever reminders a client adds to it."""
+    async with opened() as desk:
+        desk.upstream.will(whole(answers(wire)))
+        response = await desk.post("/v1" + PATHS[wire], after_a_tool(wire, *behind))
+        entry = await desk.last()
+
+    assert response.headers["x-refdesk-search"] == "pass"
+    assert entry.outcome.rule == "the input ends with tool outputs"
+    assert entry.outcome.reason is None
+    assert desk.engine.queries == []
+
+
+@pytest.mark.parametrize("wire", WIRES)
+async def test_words_behind_a_tools_output(opened: OpenDesk, wire: str) -> None:
+    """What a user says behind a tool's output is a new question."""
+    async with opened() as desk:
+        desk.upstream.will(whole(answers(wire)))
+        said = after_a_tool(wire, REMINDER, "And when was Apache 2.4 released?")
+        await desk.post("/v1" + PATHS[wire], said)
+
+    assert [query.text for query in desk.engine.queries] == ["And when was Apache 2.4 released?"]
+
+
+async def test_a_retry_finds_the_material_again(opened: OpenDesk) -> None:
+    """On Chat a framework's retry asks nothing, and has the material of its question once more."""
+    question = {"role": "user", "content": "newest nginx?"}
+    retry = [
+        {"role": "assistant", "content": "{"},
+        {"role": "user", "content": "Validation feedback:\nx\n\nFix the errors and try again."},
+    ]
+    async with opened() as desk:
+        desk.upstream.will(whole(answers("chat")))
+        await desk.post("/v1/chat/completions", body("chat", {"messages": [question]}, alone=True))
+        again = body("chat", {"messages": [question, *retry]}, alone=True)
+        response = await desk.post("/v1/chat/completions", again)
+        first, second = (one.json["messages"][-1]["content"] for one in desk.upstream.seen)
+
+    assert response.headers["x-refdesk-search"] == "pass"
+    assert [query.text for query in desk.engine.queries] == ["newest nginx?"]
+    assert second[-1] == first[-1]
+    assert second[0]["text"].startswith("Validation feedback:")
+
+
+@pytest.mark.parametrize("wire", WIRES)
+@pytest.mark.parametrize(
+    ("reply", "asked_"),
+    [
+        ("are you sure?", "What is the population of France?"),
+        ("no, I meant Spain", "What is the population of Spain?"),
+        ("and of Spain?", "What is the population of Spain?"),
+    ],
+)
+async def test_a_reply_asks_the_question_again(
+    opened: OpenDesk, wire: str, reply: str, asked_: str
+) -> None:
+    """A follow-up is asked as the question it means; the log tells that, and repeats no words."""
+    talk = [
+        {"role": "user", "content": "What is the population of France?"},
+        {"role": "assistant", "content": "68 million"},
+        {"role": "user", "content": reply},
+    ]
+    async with opened() as desk:
+        desk.upstream.will(whole(answers(wire)))
+        await desk.post("/v1" + PATHS[wire], body(wire, {"messages": talk}, alone=True))
+        entry = await desk.last()
+
+    assert [query.text for query in desk.engine.queries] == [asked_]
+    assert any("the question before" in each for each in entry.outcome.notices)
+    assert not any("France" in each or reply in each for each in entry.outcome.notices)
+
+
+async def test_a_delegate_completes_what_no_rule_can(opened: OpenDesk) -> None:
+    """With `uses.search` set, a follow-up without a rule is completed before it is asked."""
+    talk = [
+        {"role": "user", "content": "Who wrote Dune?"},
+        {"role": "assistant", "content": "Frank Herbert"},
+        {"role": "user", "content": "when did he die?"},
+    ]
+    async with opened(uses={"search": "nobody"}) as desk:
+        desk.upstream.will(whole(answers("chat")))
+        await desk.post("/v1/chat/completions", body("chat", {"messages": talk}, alone=True))
+        entry = await desk.last()
+
+    assert [query.text for query in desk.engine.queries] == ["when did he die?"]
+    assert any("completing the question by nobody failed" in each for each in entry.outcome.notices)

@@ -10,6 +10,8 @@ import pytest
 from refdesk.gateway.exchange import (
     Answer,
     CallUpstream,
+    Complete,
+    Completed,
     Recall,
     Recalled,
     Relay,
@@ -22,6 +24,7 @@ from refdesk.gateway.exchange import (
     refusing,
 )
 from refdesk.gateway.route import Capability, SearchSwitch, decide
+from refdesk.search.extracting import ExtractedQuery
 from refdesk.testing.playbook import Playbook
 from refdesk.types import ResultItem, WebAnswer
 from refdesk.wires import chat, messages, responses
@@ -371,3 +374,20 @@ def test_one_upstream_call_whatever_happens() -> None:
         book = play(body()) << Search >> outcome << CallUpstream
         book >> UpstreamAnswered(200, MESSAGES_ANSWER) << Answer
         assert sum(isinstance(said, CallUpstream) for said in book.asked) == 1
+
+
+def test_a_follow_up_that_no_rule_completes() -> None:
+    """Where somebody completes follow-ups, what they make of one is asked."""
+    talk = [
+        {"role": "user", "content": "Who wrote Dune?"},
+        {"role": "assistant", "content": "Frank Herbert"},
+        {"role": "user", "content": "when did he die?"},
+    ]
+    book = play(body(messages=talk), completes=True)
+
+    book << Complete
+    assert [turn["role"] for turn in book.last.turns] == ["user", "assistant", "user"]
+
+    completed = ExtractedQuery(text="When did Frank Herbert die?", said="when did he die?")
+    book >> Completed(completed) << Search
+    assert book.last.query.text == "When did Frank Herbert die?"

@@ -85,7 +85,7 @@ _IS: Final = re.compile(
     r"|应该是|应当是|而是|是|改成|换成)[ ]*+",
     re.IGNORECASE,
 )
-_NOT: Final = re.compile(r"(?:not[ ]|不是|并非)[ ]*+", re.IGNORECASE)
+_NOT: Final = re.compile(r"(?:not[ ](?!only|all|sure|every)|不是|并非)[ ]*+", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)

@@ -94,7 +94,8 @@ def _cuts(text: str) -> Iterator[_Cut]:
             yield _Cut(match.start(), match.end(), "credentials in a URL")
     for match in _NAMED.finditer(text):
         if _is_given(text, match):
-            yield _Cut(match.start(), match.end(), "a password")
+            quoted = len(match["quote"]) if text.startswith(match["quote"], match.end()) else 0
+            yield _Cut(match.start(), match.end() + quoted, "a password")
     for match in _TOKEN.finditer(text):
         start, end = match.span()
         token = match[0].rstrip(".")
