@@ -15,7 +15,7 @@ _MOST_CHARS: Final = 120
 """A longer reply says something of its own."""
 
 _CLAUSE_END: Final = re.compile(
-    r"[,.;:!?，。；：！？…\n—]++(?=\s|\Z|[^\x00-\x7f])|[，。；：！？…—]++"
+    r"(?<![,.;:!?])[,.;:!?\n]++(?=\s|\Z|[^\x00-\x7f])|[\n，。；：！？…—]++"
 )
 
 
