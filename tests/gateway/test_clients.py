@@ -127,9 +127,15 @@ async def test_the_log_says_why(opened: OpenDesk, wire: str) -> None:
 
 
 @pytest.mark.parametrize("wire", WIRES)
-@pytest.mark.parametrize("text", ["Hello!", "thanks a lot", "谢谢", "2 + 2 = ?"])
+@pytest.mark.parametrize(
+    "text",
+    [
+        *("Hello!", "thanks a lot", "谢谢", "2 + 2 = ?"),
+        *("Don't search the web. What is the capital of France?", "不要上网搜索，法国的首都是哪里"),
+    ],
+)
 async def test_nothing_to_look_up(opened: OpenDesk, wire: str, text: str) -> None:
-    """A greeting, a word of thanks or a sum is no question for the web."""
+    """A greeting, thanks, a sum, or a question that is not to be searched, is none for the web."""
     async with opened() as desk:
         desk.upstream.will(whole(answers(wire)))
         response = await desk.ask(wire, text=text)
@@ -138,6 +144,19 @@ async def test_nothing_to_look_up(opened: OpenDesk, wire: str, text: str) -> Non
     assert response.headers["x-refdesk-search"] == "pass"
     assert entry.outcome.rule.startswith("the user asks nothing to be looked up")
     assert desk.engine.queries == []
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["Why don't search engines index my site?", "How do I find a file in vim without searching?"],
+)
+async def test_questions_about_searching(opened: OpenDesk, text: str) -> None:
+    """A question that speaks of not searching is searched for."""
+    async with opened() as desk:
+        desk.upstream.will(whole(answers("chat")))
+        await desk.ask("chat", text=text)
+
+    assert [query.text for query in desk.engine.queries] == [text]
 
 
 REMINDER = "<system-reminder>\nThe task tools have not been used recently.\n</system-reminder>"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from itertools import islice
 from typing import Any, Final
@@ -16,6 +17,13 @@ _TURNS: Final = 12
 """How many messages with text are looked at for what a follow-up refers to."""
 _CERTAIN: Final = 0.95
 """How sure it must be that a text asks for nothing."""
+_REFUSES: Final = re.compile(
+    r"(?:\A|[.!?,;:]\s)\W{0,3}+(?:please\s)?(?:do\snot|don['’]t|no\sneed\sto)\s"
+    r"(?:use\s|do\s)?(?:the\s|an?\s|any\s)?(?:web|internet|online|google|search(?!\sengine)|brows|look\sit\sup)"
+    r"|(?:不要|不用|别|無需|无需|不必|不需要)(?:再)?(?:上网|联网|搜|查)",
+    re.IGNORECASE,
+)
+"""A user's word to the model not to search; questions speak of not searching as well."""
 
 
 def turns(document: Document, wire: Wire) -> list[Mapping[str, Any]]:
@@ -34,7 +42,10 @@ def asks_nothing(query: ExtractedQuery) -> str:
     if query.said or not query.text:
         return ""
     verdict = needs_search(query.text)
-    return verdict.reason if not verdict.need and verdict.confidence >= _CERTAIN else ""
+    if verdict.need or verdict.confidence < _CERTAIN:
+        return ""
+    said = verdict.reason != "declined" or _REFUSES.search(query.text) is not None
+    return verdict.reason if said else ""
 
 
 def notices(query: ExtractedQuery) -> list[str]:

@@ -16,8 +16,9 @@ _LINE_START: Final = re.compile(r"(?:\A|\n)[ \t]*+(<|```)")
 _TAG: Final = re.compile(r"<([A-Za-z][\w.:-]{0,80}+)(\s[^<>]{0,2000}+)?>")
 _SPACE: Final = re.compile(r"[ \t]*+")
 _MOST_BLOCKS: Final = 256
+"""Elements of one text that are told apart; the rest of it is taken as plain text."""
 _MOST_UNCLOSED: Final = 32
-"""Bounds on what one text may hold before the rest of it is taken as plain text."""
+"""Names of elements in one text that may lack a closing tag; likewise."""
 
 _HTML: Final = frozenset(
     {

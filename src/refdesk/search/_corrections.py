@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Final
 
 _MOST_CHARS: Final = 120
-"""A longer reply says something of its own."""
+"""A longer reply to an answer says something of its own."""
 
 _CLAUSE_END: Final = re.compile(
     r"(?<![,.;:!?])[,.;:!?\n]++(?=\s|\Z|[^\x00-\x7f])|[\n，。；：！？…—]++"

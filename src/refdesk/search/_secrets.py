@@ -14,7 +14,7 @@ from typing import Final
 
 _TOKEN: Final = re.compile(r"[A-Za-z0-9_+/.~-]{12,}+={0,2}+")
 _MOST_TOKEN: Final = 4096
-"""A longer run of such letters has a secret's size, whatever it holds."""
+"""A longer run of letters and digits is cut out of a query, whatever it holds."""
 
 _VENDOR: Final = re.compile(
     r"(?:sk|pk|rk|ak|key|tvly|rdk|xai|gsk|hf|npm|pypi|glpat|dop_v1|shpat|pplx|r8|ghp|gho|ghu|ghs|ghr"

@@ -15,7 +15,7 @@ from itertools import islice
 from typing import Final
 
 _MOST_CHARS: Final = 65_536
-"""How much of a text is looked at."""
+"""Characters of a text in which the shape of a prompt is looked for."""
 _MOST_JSON: Final = 1_000_000
 _LONG: Final = 400
 """Shorter texts, in characters, are not counted for signs."""

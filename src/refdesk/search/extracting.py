@@ -20,7 +20,7 @@ from refdesk.wires.turns import Author
 __all__ = ["ExtractedQuery", "as_query", "cut_secrets", "extract_query", "shorten"]
 
 _MOST_READ: Final = 65_536
-"""How much of a user's words is looked at; a query is far shorter."""
+"""Characters of a user's words that are looked at; a query is far shorter."""
 _LEAST_WORDS: Final = 3
 """A question in a long text stands alone if it has so many words, and refers to nothing."""
 

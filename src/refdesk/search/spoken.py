@@ -33,7 +33,7 @@ _NOTE: Final = re.compile(
 )
 _REPLY_IN: Final = re.compile(r"\n[ \t]*+Reply in [A-Z]\w{2,20}+\.\s*+\Z")
 _MOST_CHARS: Final = 1_000_000
-"""How much of a text part is looked at."""
+"""Characters of a text part that are read: half of them at its beginning, half at its end."""
 _MARKER_CHARS: Final = 64
 _SENTENCE_ENDS: Final = tuple(".?!。？！")
 
