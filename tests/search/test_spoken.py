@@ -193,3 +193,19 @@ def test_plain_words_are_never_cut(text: str) -> None:
     said = read_message([text])
     assert said.text in (text.strip(), "")
     assert said.text or said.why or not text.strip()
+
+
+@pytest.mark.parametrize(
+    "parts",
+    [
+        (f"{Q}\n{'private ' * 200_000}",),
+        (f"{'private ' * 200_000}\n\n{REMINDER}\n{Q}",),
+        (REMINDER, f"<open_files>\n{'private ' * 200_000}\n</open_files>", Q),
+        (Q, *(f"<file_{n}>\n{'private ' * 9_000}\n</file_{n}>" for n in range(30))),
+    ],
+)
+def test_a_very_long_message(parts: tuple[str, ...]) -> None:
+    """Of more than a million characters the beginning and the end are read."""
+    said = words(*parts)
+    assert said.startswith(Q) or said.endswith(Q)
+    assert len(said) <= 1_000_001

@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Final
 
 _TOKEN: Final = re.compile(r"[A-Za-z0-9_+/.~-]{12,}+={0,2}+")
@@ -23,7 +24,8 @@ _VENDOR: Final = re.compile(
 """How the keys of well-known vendors begin."""
 _LEAST_KEY: Final = 14
 _AWS: Final = re.compile(r"(?:AKIA|ASIA)(?=[A-Z]*+[0-9])[A-Z0-9]{14,}+")
-_JWT: Final = re.compile(r"eyJ[\w-]{8,}+\.[\w-]{4,}+")
+_JWT: Final = "eyJ"
+"""How the header of a JSON web token begins: `{"` in base64url."""
 _SCHEME: Final = re.compile(r"\b(?:Bearer|Basic)\s\s?\Z", re.IGNORECASE)
 _NAMED: Final = re.compile(
     r"\b(?:password|passwd|pwd|secret|token|api[-_ ]?key|access[-_ ]?key)\b[\"']?[ \t]{0,8}+[:=]"
@@ -121,7 +123,7 @@ def _kind_of(text: str, start: int, token: str) -> str:
     """Return what kind of secret a run of letters and signs is; empty where it is none."""
     if len(token) > _MOST_TOKEN:
         return "a long key"
-    if _JWT.match(token):
+    if _is_jwt(token):
         return "a JSON web token"
     if _AWS.match(token):
         return "an API key"
@@ -136,6 +138,16 @@ def _kind_of(text: str, start: int, token: str) -> str:
     if not mixed or token.lower().startswith(("sha1-", "sha256-", "sha384-", "sha512-")):
         return ""
     return "" if _is_words(token) else "a long key"
+
+
+def _is_jwt(token: str) -> bool:
+    """Whether a header of eleven letters or more stands before a dot and a payload."""
+    for header, payload in pairwise(token.split(".")):
+        at = header.find(_JWT)
+        starts = at == 0 or (at > 0 and not header[at - 1].isalnum())
+        if starts and len(header) - at > 10 and len(payload) > 3:
+            return True
+    return False
 
 
 def _is_hash(text: str, start: int, token: str) -> bool:

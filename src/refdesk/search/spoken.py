@@ -33,7 +33,7 @@ _NOTE: Final = re.compile(
 )
 _REPLY_IN: Final = re.compile(r"\n[ \t]*+Reply in [A-Z]\w{2,20}+\.\s*+\Z")
 _MOST_CHARS: Final = 1_000_000
-"""Characters of a text part that are read: half of them at its beginning, half at its end."""
+"""Characters of a message that are read: half of them at its beginning, half at its end."""
 _MARKER_CHARS: Final = 64
 _SENTENCE_ENDS: Final = tuple(".?!。？！")
 
@@ -103,7 +103,7 @@ def _author(read: Sequence[Spoken], *, led: bool) -> Author:
 def _without_files(parts: Sequence[str]) -> Iterator[str]:
     """Leave out the parts that hold the files a client attaches, marker to marker."""
     inside = False
-    for part in parts:
+    for part in _bounded(parts):
         marker = part.strip() if len(part) < _MARKER_CHARS else ""
         inside = inside or marker == FILES_BEGIN
         if not inside and part and not part.isspace():
@@ -111,10 +111,35 @@ def _without_files(parts: Sequence[str]) -> Iterator[str]:
         inside = inside and marker != FILES_END
 
 
+def _bounded(parts: Sequence[str]) -> Sequence[str]:
+    """
+    Return the parts up to `_MOST_CHARS` characters in all: the first of them and the last.
+
+    What a client attaches may be long; its user's words stand before it or behind it.
+    """
+    if sum(map(len, parts)) <= _MOST_CHARS:
+        return parts
+    first: list[str] = []
+    last: list[str] = []
+    room = _MOST_CHARS // 2
+    for part in parts:
+        if room <= 0:
+            break
+        first.append(part[:room])
+        room -= len(part)
+    room = _MOST_CHARS // 2
+    for part in reversed(parts):
+        if room <= 0:
+            break
+        last.append(part[-room:])
+        room -= len(part)
+    if len(first) + len(last) > len(parts):
+        # One part reaches from the one half into the other.
+        last.append(f"{first.pop()}\n{last.pop()}")
+    return [*first, *reversed(last)]
+
+
 def _read_part(part: str) -> Spoken:
-    if len(part) > _MOST_CHARS:
-        # What a client attaches may be long; the user's words stand before it or behind it.
-        part = f"{part[: _MOST_CHARS // 2]}\n{part[-_MOST_CHARS // 2 :]}"
     if found := _known(part.strip()):
         return found
     if is_headed(part.strip()) and (template := read_template(part.strip())):
