@@ -130,7 +130,7 @@ async def test_the_log_says_why(opened: OpenDesk, wire: str) -> None:
 @pytest.mark.parametrize(
     "text",
     [
-        *("Hello!", "thanks a lot", "谢谢", "2 + 2 = ?"),
+        *("Hello!", "thanks a lot", "谢谢", "2 + 2 = ?", "Please continue.", "继续"),
         *("Don't search the web. What is the capital of France?", "不要上网搜索，法国的首都是哪里"),
     ],
 )
@@ -207,6 +207,45 @@ async def test_a_reminder_behind_a_tools_output(
     assert entry.outcome.rule == "the input ends with tool outputs"
     assert entry.outcome.reason is None
     assert desk.engine.queries == []
+
+
+COMPACTED = "Another language model started to solve this problem and produced a summary"
+SHELL = "<user_shell_command><command>cat secrets.env</command><result>DB=prod</result>"
+IDE = "# Context from my IDE setup:\n\n## Active file: src/billing/acme_invoice.py\n\n"
+SHA1 = "9fceb02d0ae598e95dc970b74767f19372d61af8"
+SHA256 = "4bcff63911fcb4448bd4fdacec207030997caf25e9bea4045fa6c8c44de311d1"
+WHOLE = [
+    "kubectl apply -f <file> --dry-run=server meaning",
+    "How do I use the <source> element inside <video>?",
+    f"what changed in git commit {SHA1} of nginx",
+    f"sha256:{SHA256} which docker image",
+    "what is token: CSRF-token in Rails 8.1",
+    "List<String> vs String[] in Java",
+    "when does a < b hold for NaN?",
+    "<Context>\n  <Manager/>\n</Context> what does it do in Tomcat?",
+]
+
+
+@pytest.mark.parametrize("wire", WIRES)
+@pytest.mark.parametrize(
+    ("text", "asked_"),
+    [
+        (f"{COMPACTED} of its thinking process. Here it is: private", None),
+        (f"{SHELL}</user_shell_command>", None),
+        (f"{IDE}## My request for Codex:\nnewest release of nginx?", "newest release of nginx?"),
+        *((text, " ".join(text.split())) for text in WHOLE),
+    ],
+)
+async def test_reported_messages(
+    opened: OpenDesk, wire: str, text: str, asked_: str | None
+) -> None:
+    """Private text of a client stays in the house, and a user's words leave it whole."""
+    async with opened() as desk:
+        desk.upstream.will(whole(answers(wire)))
+        said = {"messages": [{"role": "user", "content": text}]}
+        await desk.post("/v1" + PATHS[wire], body(wire, said, alone=False))
+
+    assert [query.text for query in desk.engine.queries] == ([asked_] if asked_ else [])
 
 
 @pytest.mark.parametrize("wire", WIRES)

@@ -17,6 +17,13 @@ _TURNS: Final = 12
 """How many messages with text are looked at for what a follow-up refers to."""
 _CERTAIN: Final = 0.95
 """How sure it must be that a text asks for nothing."""
+_GO_ON: Final = frozenset(
+    {
+        *("continue", "please continue", "go on", "go ahead", "proceed", "keep going", "carry on"),
+        *("next", "more", "继续", "请继续", "接着说", "继续吧"),
+    }
+)
+"""What asks for more of the answer, and for nothing to be looked up."""
 _REFUSES: Final = re.compile(
     r"(?:\A|[.!?,;:]\s)\W{0,3}+(?:please\s)?(?:do\snot|don['’]t|no\sneed\sto)\s"
     r"(?:use\s|do\s)?(?:the\s|an?\s|any\s)?(?:web|internet|online|google|search(?!\sengine)|brows|look\sit\sup)"
@@ -41,6 +48,8 @@ def asks_nothing(query: ExtractedQuery) -> str:
     """Return why a text is surely no question, such as ``greeting``; empty where it may be one."""
     if query.said or not query.text:
         return ""
+    if query.text.lower().strip(" .!。！") in _GO_ON:
+        return "go on"
     verdict = needs_search(query.text)
     if verdict.need or verdict.confidence < _CERTAIN:
         return ""

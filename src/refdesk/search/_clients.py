@@ -39,6 +39,8 @@ OPENINGS: Final = (
     Known("Codex's summary", "Another language model started to solve this problem"),
     Known("Codex's compaction", "You are performing a CONTEXT CHECKPOINT COMPACTION"),
     Known("Codex's title", "Generate a concise, single-line task title"),
+    Known("Codex's /review", "Review the current code changes (staged"),
+    Known("Codex's /review", "Review the code changes "),
     Known("Codex's /init", "Generate a file named AGENTS.md that serves as"),
     # Qwen Code 0.24.4 and Gemini CLI 0.61.0
     Known("Qwen Code's memory", "Managed memory has "),
@@ -92,8 +94,7 @@ OPENINGS: Final = (
     Known("Open WebUI's memory", "Review the completed conversation turn and decide"),
     Known("Open WebUI's images", "Here are the images from the tool results above."),
     # pydantic-ai 2.38.0, instructor 1.17.0, LangChain 1.5.2
-    Known("pydantic-ai's retry", "Validation feedback:", "Fix the errors and try again."),
-    Known("pydantic-ai's retry", "", "```json", ending="```\n\nFix the errors and try again."),
+    Known("pydantic-ai's retry", "", ending="\n\nFix the errors and try again."),
     Known("instructor's retry", "Validation Error", "Recall the function correctly"),
     Known("instructor's retry", "Correct your JSON ONLY RESPONSE"),
     Known("LangChain's retry", "Instructions:\n------", ending="laid out in the Instructions:"),

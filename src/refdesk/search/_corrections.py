@@ -28,16 +28,16 @@ _DOUBTS: Final = _phrases(
     wrong, not right, not quite, not true, incorrect, false, really, you sure, are you sure, are
     you certain, are you really sure, are you sure about that, are you sure about this, are you
     sure about it, are you sure of that, is that right, is that correct, is that true, is this
-    right, is this correct, is that so, is that still true, is it true, is that up to date, is
-    it correct, that is wrong, that's wrong, that is not right, that's not right, this is wrong,
-    that's not true, that is not true, that's incorrect, that is incorrect, that can't be right,
-    that cannot be right, that doesn't sound right, it's wrong, that's outdated, that is
-    outdated, that's old, that is old, this is outdated, you are wrong, you're wrong, i don't
-    think so, i do not think so, i doubt it, i doubt that, i don't believe you, i don't believe
-    it, i don't believe that,
+    right, is this correct, is that so, is that accurate, is this accurate, is that still true,
+    is it true, is that up to date, is it correct, that is wrong, that's wrong, that is not
+    right, that's not right, this is wrong, that's not true, that is not true, that's incorrect,
+    that is incorrect, that can't be right, that cannot be right, that doesn't sound right, it's
+    wrong, that's outdated, that is outdated, that's old, that is old, this is outdated, you are
+    wrong, you're wrong, i don't think so, i do not think so, i doubt it, i doubt that, i don't
+    believe you, i don't believe it, i don't believe that,
     不对, 不对吧, 不是吧, 错, 错了, 你错了, 不正确, 不准确, 有误, 你说错了, 确定吗, 你确定,
-    你确定吗, 您确定吗, 真的吗, 是吗, 对吗, 是真的吗, 我不信, 我觉得不对, 好像不对, 这不对,
-    这是错的, 这个不对, 不太对, 确定是这样吗
+    你确定吗, 您确定吗, 真的吗, 真的假的, 是吗, 对吗, 是真的吗, 我不信, 我觉得不对,
+    好像不对, 这不对, 这是错的, 这个不对, 不太对, 确定是这样吗
     """
 )
 _REPEATS: Final = _phrases(
@@ -56,8 +56,14 @@ _REPEATS: Final = _phrases(
     """
 )
 _ONCE_MORE: Final = _DOUBTS | _REPEATS
+_SURE: Final = re.compile(
+    r"(?:are )?(?:you|u) (?:(?:absolutely|really|quite|very|completely|100%) )?"
+    r"(?:sure|certain|positive)(?: (?:about|of|that|it's|it is|this is) .{1,60})?"
+    r"|(?:你|您)?(?:真的)?确定(?:.{1,20}吗)?",
+)
+"""A doubt that may repeat what is doubted."""
 _HAN_REPEAT: Final = re.compile(
-    "(?:再|重新)(?:查|搜|找|确认|核实|看)[查搜索找]?(?:一下|一次|一遍)?(?=[^吧吗嘛呢啊])"
+    "(?:你|您)?(?:再|重新)(?:查证|查|搜索|搜|找|确认|核实|核对|检查|验证|看|试)[查搜找看试]?(?:一下|一次|一遍)?"
 )
 _OPENERS: Final = _phrases(
     "no, nope, no no, wait, sorry, but, well, hmm, ok, okay, please, actually, thanks, hey, "
@@ -112,7 +118,7 @@ def read_correction(text: str) -> Correction | None:
             denied = denied or (clause.lower().split()[0] in _DENIALS and not says)
         elif plain in _DOUBTS and says:
             return None  # The doubt is about what this reply itself says.
-        elif plain in _ONCE_MORE:
+        elif plain in _ONCE_MORE or _SURE.fullmatch(plain):
             sure = True
         elif repeat := _HAN_REPEAT.match(plain):
             sure = True

@@ -99,7 +99,9 @@ def _kind(block: Block) -> _Kind:
         return "own"
     if name in REQUESTS:
         return "request"
-    if name in ATTACHMENTS and (block.spans_lines or block.attributes):
+    # Capitals are for elements of somebody's XML, such as Tomcat's <Context>.
+    written = block.name.isupper() or block.name[0].islower()
+    if written and name in ATTACHMENTS and (block.spans_lines or block.attributes):
         return "wrapper"
     return "wrapper" if "_" in name and block.ends_line else "own"
 
