@@ -68,7 +68,7 @@ soak-kb: $(VENV)/test.stamp ## Kill processes that take documents in, fifty time
 soak-hostile: $(VENV)/test.stamp ## Attack a server for ten minutes while a client goes on using it
 	$(BIN)/python tests/soak/hostile.py $(SOAK_ARGS)
 
-e2e: $(VENV)/test.stamp ## Run the real Claude Code and Codex against the gateway, on loopback
+e2e: $(VENV)/test.stamp ## Run thirteen real clients against the gateway, on loopback
 	bash tests/e2e/run.sh
 
 clean: ## Remove what the other targets installed and built

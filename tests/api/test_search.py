@@ -391,3 +391,21 @@ async def test_wrong_method(opened: OpenDesk) -> None:
         unknown = (await desk.client.get("/v1/nothing")).json()["error"]["message"]
         assert "POST /v1/search/{engine}" in unknown
         assert "GET /v1/references/{request_id}[/{index}]" in unknown
+
+
+@pytest.mark.parametrize("path", ["/v1/search", "/v1/search/main", "/v1/alpha/search"])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "kubectl apply -f <file> --dry-run=server meaning",
+        "<system-reminder>x</system-reminder> what is it",
+        "Generate a title for this conversation",
+        "are you sure?",
+    ],
+)
+async def test_the_text_is_asked_as_it_is_given(opened: OpenDesk, path: str, text: str) -> None:
+    """Where a caller asks for a search itself, its text is not read as a message."""
+    engine = FakeEngine("main", page("A"))
+    async with opened(engine) as desk:
+        await desk.post(path, {"query": text})
+    assert [query.text for query in engine.queries] == [text]

@@ -13,8 +13,8 @@ def _frames(events: Iterable[Mapping[str, Any]]) -> bytes:
     )
 
 
-def message(*blocks: Mapping[str, Any], number: int) -> bytes:
-    """A Messages stream with these blocks (``text`` or ``tool_use``)."""
+def message(*blocks: Mapping[str, Any], number: int, stream: bool = True) -> bytes:
+    """A Messages answer with these blocks (``text`` or ``tool_use``), streamed or whole."""
     calls = any(block["type"] == "tool_use" for block in blocks)
     start = {
         "id": f"msg_e2e{number}",
@@ -26,6 +26,9 @@ def message(*blocks: Mapping[str, Any], number: int) -> bytes:
         "stop_sequence": None,
         "usage": {"input_tokens": 10, "output_tokens": 1},
     }
+    reason = {"stop_reason": "tool_use" if calls else "end_turn", "stop_sequence": None}
+    if not stream:
+        return json.dumps({**start, **reason, "content": blocks}).encode()
     events: list[dict[str, Any]] = [{"type": "message_start", "message": start}]
     for index, block in enumerate(blocks):
         if block["type"] == "tool_use":
@@ -39,7 +42,6 @@ def message(*blocks: Mapping[str, Any], number: int) -> bytes:
             {"type": "content_block_delta", "index": index, "delta": delta},
             {"type": "content_block_stop", "index": index},
         ]
-    reason = {"stop_reason": "tool_use" if calls else "end_turn", "stop_sequence": None}
     events += [
         {"type": "message_delta", "delta": reason, "usage": {"output_tokens": 9}},
         {"type": "message_stop"},
@@ -97,6 +99,31 @@ def response(*items: Mapping[str, Any], number: int) -> bytes:
     done = {**base, "status": "completed", "output": list(items), "usage": usage}
     events.append({"type": "response.completed", "response": done})
     return _frames({**each, "sequence_number": at} for at, each in enumerate(events))
+
+
+def chat(text: str, *, number: int, stream: bool) -> bytes:
+    """A Chat Completions answer that says this, streamed or whole."""
+    base = {"id": f"chatcmpl-e2e{number}", "created": 1, "model": "local"}
+    usage = {"prompt_tokens": 10, "completion_tokens": 9, "total_tokens": 19}
+    message = {"role": "assistant", "content": text}
+    if not stream:
+        choice = {"index": 0, "message": message, "finish_reason": "stop"}
+        whole = {**base, "object": "chat.completion", "choices": [choice], "usage": usage}
+        return json.dumps(whole).encode()
+    chunk = {**base, "object": "chat.completion.chunk"}
+    chunks: list[dict[str, Any]] = [
+        {**chunk, "choices": [{"index": 0, "delta": message, "finish_reason": None}]},
+        {**chunk, "choices": [{"index": 0, "delta": {}, "finish_reason": "stop"}]},
+        {**chunk, "choices": [], "usage": usage},
+    ]
+    lines = [f"data: {json.dumps(each)}\n\n" for each in chunks]
+    return "".join([*lines, "data: [DONE]\n\n"]).encode()
+
+
+def last_of(stream: bytes) -> bytes:
+    """The whole Responses answer that a stream of one ends with."""
+    line = stream.decode().strip().rpartition("\ndata: ")[2]
+    return json.dumps(json.loads(line)["response"]).encode()
 
 
 def said(text: str, *, number: int) -> dict[str, Any]:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from sessions import Row
+
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Check:
@@ -25,3 +27,16 @@ def table(checks: Sequence[Check]) -> str:
         f"{each.promise:<{widths[1]}}  {each.seen}"
         for each in checks
     )
+
+
+def session_table(rows: Sequence[Row]) -> str:
+    """Return the sessions as aligned text: client, user turns, requests, what the engine got."""
+    width = max(len(row.client) for row in rows)
+    lines = [f"      {'client':<{width}}  turns  model requests  engine calls  texts sent"]
+    for row in rows:
+        texts = "; ".join(row.asked) or "-"
+        lines.append(
+            f"{'ok  ' if row.holds else 'FAIL'}  {row.client:<{width}}  {len(row.turns):>5}  "
+            f"{row.requests:>14}  {len(row.asked):>12}  {texts}"
+        )
+    return "\n".join(lines)

@@ -31,6 +31,7 @@ _QUIET: Final = {
     "DISABLE_AUTOUPDATER": "1",
     "DISABLE_ERROR_REPORTING": "1",
     "DISABLE_TELEMETRY": "1",
+    "ENABLE_TOOL_SEARCH": "false",
     "IS_SANDBOX": "1",
 }
 
@@ -47,7 +48,9 @@ class _Run:
     def tool_result(self) -> str:
         """The ``tool_result`` of the search, as the upstream got it with the next request."""
         for exchange in reversed(self.asked):
-            content = exchange.json["messages"][-1]["content"]
+            # Claude Code writes messages of the role system behind the user's.
+            newest = [each for each in exchange.json["messages"] if each["role"] == "user"][-1]
+            content = newest["content"]
             for block in content if isinstance(content, list) else []:
                 if block["type"] == "tool_result":
                     return str(block["content"])

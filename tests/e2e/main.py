@@ -1,8 +1,8 @@
 """
 Run the real clients against the gateway, and print what held.
 
-Exit status 0 only if everything did.  The clients are those of ``package.json`` here; `run.sh`
-installs them.
+Exit status 0 only if everything did.  The clients are those of ``package.json`` here and of
+`talkers`; `run.sh` installs them.
 """
 
 from __future__ import annotations
@@ -14,7 +14,9 @@ from typing import Final
 
 import claude_code
 import codex
-from checks import table
+from checks import session_table, table
+from sessions import sessions
+from talkers import talkers
 
 _BIN: Final = Path(__file__).parent / "node_modules" / ".bin"
 
@@ -29,9 +31,11 @@ def main() -> int:
         print(f"{name}: {version.stdout.strip()}")
     checks = [check for name, run in clients.items() for check in run(_BIN / name)]
     print(table(checks))
-    failed = sum(not check.holds for check in checks)
-    print(f"{len(checks) - failed} of {len(checks)} hold")
-    return 1 if failed else 0
+    rows = list(sessions(talkers()))
+    print(session_table(rows))
+    held = [*(check.holds for check in checks), *(row.holds for row in rows)]
+    print(f"{sum(held)} of {len(held)} hold")
+    return 0 if all(held) else 1
 
 
 if __name__ == "__main__":

@@ -1,10 +1,11 @@
 """
-The two peers that an end-to-end run puts round the gateway, both on loopback.
+The peers that an end-to-end run puts round the gateway, all on loopback.
 
     client → Tap → gateway → Upstream
+                      └────→ Engine
 
 The tap passes everything on and keeps what was said; the upstream answers from a script, and keeps
-what it was asked.
+what it was asked; the engine finds the same page for every question, and keeps the questions.
 """
 
 from __future__ import annotations
@@ -16,14 +17,20 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any, Final
-from urllib.parse import urlsplit
+from urllib.parse import parse_qs, urlsplit
 
 _PIECE: Final = 61
 """A stream goes out in pieces of so many bytes, so that events are cut."""
 _HOP: Final = {"connection", "keep-alive", "transfer-encoding", "content-length", "host"}
 
+_PAGE: Final = {
+    "title": "What's new in Python 3.14",
+    "url": "https://docs.python.org/3/whatsnew/3.14.html",
+    "text": "Python 3.14 was released on 7 October 2025.",
+}
+
 Script = Callable[[str, Any], bytes]
-"""What an upstream answers: the path and the parsed body in, an event stream out."""
+"""What an upstream answers: path and parsed body in, an event stream or a JSON object out."""
 
 
 @dataclass(kw_only=True, slots=True)
@@ -110,12 +117,33 @@ class Upstream(_Server):
         """Send the script's event stream, in small pieces."""
         exchange.answer = self._script(exchange.path.partition("?")[0], exchange.json)
         exchange.status = 200
+        kind = "application/json" if exchange.answer.startswith(b"{") else "text/event-stream"
         handler.send_response(200)
-        handler.send_header("content-type", "text/event-stream")
+        handler.send_header("content-type", kind)
         handler.send_header("content-length", str(len(exchange.answer)))
         handler.end_headers()
         for at in range(0, len(exchange.answer), _PIECE):
             handler.wfile.write(exchange.answer[at : at + _PIECE])
+
+
+class Engine(_Server):
+    """A search engine, as `type: http` asks it."""
+
+    def answer(self, exchange: Exchange, handler: BaseHTTPRequestHandler) -> None:
+        """Find one page."""
+        exchange.answer = json.dumps({"hits": [_PAGE]}).encode()
+        exchange.status = 200
+        handler.send_response(200)
+        handler.send_header("content-type", "application/json")
+        handler.send_header("content-length", str(len(exchange.answer)))
+        handler.end_headers()
+        handler.wfile.write(exchange.answer)
+
+    @property
+    def asked(self) -> list[str]:
+        """The texts that it was asked for, in order."""
+        queries = (parse_qs(urlsplit(one.path).query) for one in self.seen)
+        return [query["q"][0] for query in queries]
 
 
 class Tap(_Server):

@@ -1,4 +1,4 @@
-"""A gateway of its own for each run: the real command, on a free port, with the offline engine."""
+"""A gateway of its own for each run: the real command, on a free port."""
 
 from __future__ import annotations
 
@@ -16,22 +16,36 @@ data_dir: {folder}/data
 upstreams:
   scripted:
     provider: compatible
-    wire: [messages, responses]
+    wire: [messages, chat, responses]
     base_url: {upstream}
     api_key: e2e-upstream-key
 models:
   local: {{upstream: scripted}}
 default_model: local
+gateway: {{search: {{cache_ttl_s: 0, pages_per_query: 1}}}}
 engines:
-  pages: {{type: offline}}
+  pages: {engine}
 """
+_OFFLINE: Final = "{type: offline}"
+_HTTP: Final = (
+    "{{type: http, method: GET, url: '{url}/find', query_param: q, results: /hits, "
+    "fields: {{title: /title, url: /url, snippet: /text}}}}"
+)
 
 
 @contextlib.contextmanager
-def serving(folder: Path, upstream: str) -> Iterator[str]:
-    """Serve in front of an upstream; yields the address.  What it logs lies in ``folder``."""
+def serving(folder: Path, upstream: str, engine: str = "") -> Iterator[str]:
+    """
+    Serve in front of an upstream; yields the address.  What it logs lies in ``folder``.
+
+    Args:
+        folder: For configuration, data and log.
+        upstream: The model server's address.
+        engine: The address of a search engine; by default the offline one is asked.
+    """
     config = folder / "refdesk.yaml"
-    config.write_text(_CONFIG.format(folder=folder, upstream=upstream))
+    chosen = _HTTP.format(url=engine) if engine else _OFFLINE
+    config.write_text(_CONFIG.format(folder=folder, upstream=upstream, engine=chosen))
     command = [str(Path(sys.executable).with_name("refdesk")), "serve", "--config", str(config)]
     with (folder / "gateway.log").open("wb") as log:
         process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=log, text=True)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 from typing import Any
 
@@ -11,6 +10,8 @@ import pytest
 from refdesk.gateway.exchange import (
     Answer,
     CallUpstream,
+    Complete,
+    Completed,
     Recall,
     Recalled,
     Relay,
@@ -23,11 +24,13 @@ from refdesk.gateway.exchange import (
     refusing,
 )
 from refdesk.gateway.route import Capability, SearchSwitch, decide
+from refdesk.search.extracting import ExtractedQuery
 from refdesk.testing.playbook import Playbook
 from refdesk.types import ResultItem, WebAnswer
 from refdesk.wires import chat, messages, responses
 from refdesk.wires.base import GatewaySearch, History, Source, Wire
 from refdesk.wires.document import Document
+from sealed import FakeSealer
 
 ID = "0123456789abcdef0123456789abcdef01234567"
 QUESTION = "When was Python 3.14 released?"
@@ -42,19 +45,6 @@ FOUND = WebAnswer(
     engine_type="serper",
 )
 TOOL = {"type": "web_search_20250305", "name": "web_search"}
-
-
-class FakeSealer:
-    """Seals by writing down; good enough to see what was sealed."""
-
-    def seal(self, plaintext: bytes, *, purpose: bytes) -> str:
-        return "rd1." + hashlib.sha256(purpose + plaintext).hexdigest()[:12]
-
-    def open(self, token: str, *, purpose: bytes) -> bytes | None:
-        return None
-
-    def mac(self, data: bytes) -> bytes:
-        return hashlib.sha256(data).digest()
 
 
 def body(**changes: Any) -> dict[str, Any]:
@@ -384,3 +374,20 @@ def test_one_upstream_call_whatever_happens() -> None:
         book = play(body()) << Search >> outcome << CallUpstream
         book >> UpstreamAnswered(200, MESSAGES_ANSWER) << Answer
         assert sum(isinstance(said, CallUpstream) for said in book.asked) == 1
+
+
+def test_a_follow_up_that_no_rule_completes() -> None:
+    """Where somebody completes follow-ups, what they make of one is asked."""
+    talk = [
+        {"role": "user", "content": "Who wrote Dune?"},
+        {"role": "assistant", "content": "Frank Herbert"},
+        {"role": "user", "content": "when did he die?"},
+    ]
+    book = play(body(messages=talk), completes=True)
+
+    book << Complete
+    assert [turn["role"] for turn in book.last.turns] == ["user", "assistant", "user"]
+
+    completed = ExtractedQuery(text="When did Frank Herbert die?", said="when did he die?")
+    book >> Completed(completed) << Search
+    assert book.last.query.text == "When did Frank Herbert die?"

@@ -142,14 +142,14 @@ class TestCodex:
         assert desk.engine.queries == []
 
     async def test_second_turn(self, desk: Desk) -> None:
-        """The recorded second turn is searched for its own question only."""
+        """The recorded second turn is searched for what its follow-up means, and once."""
         body = recorded_json(f"{CODEX}/2-second-turn-replay.request.json")
         desk.upstream.will(sse(b"".join(stream("responses"))))
 
         await desk.post("/v1/responses", body)
 
         (query,) = desk.engine.queries
-        assert query.text == "And of Spain?"
+        assert query.text == "What is the capital of Spain? Search the web."
 
 
 def _messages_turn(first: Any) -> dict[str, Any]:

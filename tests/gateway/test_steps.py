@@ -12,6 +12,7 @@ from refdesk.wires.base import Conversation, SearchTool
 TEXT = Conversation(user_texts=("When?",))
 AFTER_TOOLS = replace(TEXT, ends_with_tool_output=True)
 SEARCHED = replace(TEXT, own_search_since=True)
+UNASKED = replace(TEXT, unasked=("Generate a title for this chat",))
 WAITS = replace(TEXT, awaits_server_tool=True)
 UNASKED = replace(TEXT, unasked=True)
 FREE = SearchTool()
@@ -35,6 +36,11 @@ TABLE = [
     (FREE, AFTER_TOOLS, True, "reuse", "already"),
     (FREE, SEARCHED, False, "reuse", "already"),
     (FREE, AFTER_TOOLS, False, "no", "tool outputs"),
+    (FREE, UNASKED, False, "no", "client wrote last"),
+    (ALONE, UNASKED, False, "no", "client wrote last"),
+    (FORCED, UNASKED, False, "no", "client wrote last"),
+    (ALONE, UNASKED, True, "reuse", "already"),
+    (FREE, replace(UNASKED, own_search_since=True), False, "reuse", "already"),
     (replace(FREE, max_uses=1), TEXT, False, "search", "new user text"),
 ]
 

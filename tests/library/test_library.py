@@ -183,6 +183,14 @@ class TestSearching:
         assert "no search type is called 'kb'" in (found[1].error or "")
         assert "time_range is 'eon'" in (found[2].error or "")
 
+    @pytest.mark.parametrize(
+        "text", ["git checkout <branch> in Python 3.14", "<b>Python</b> 3.14, are you sure?"]
+    )
+    async def test_the_text_is_asked_as_it_is_given(self, text: str) -> None:
+        """A program's text is not read as a message: nothing is left out of it."""
+        async with Refdesk(OFFLINE) as desk:
+            assert (await desk.search.web(text)).query == text
+
     async def test_context(self) -> None:
         """References are the same items as the results, with their numbers."""
         async with Refdesk(OFFLINE) as desk:

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from refdesk.search.extracting import cut_secrets, extract_query, shorten
+from refdesk.search.extracting import extract_query, shorten
 
 
 def query(*texts: str, limit: int = 400) -> str:
@@ -43,40 +43,40 @@ def test_extraction(texts: tuple[str, ...], expected: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("secret", "what"),
+    ("text", "asked"),
     [
-        ("sk-ant-api03-abcdefghij0123456789", "an API key"),
-        ("ghp_0123456789abcdefghij", "an API key"),
-        ("AKIAIOSFODNN7EXAMPLE1", "an API key"),
-        ("Bearer abcdef0123456789", "a bearer token"),
-        ("eyJhbGciOiJI.eyJzdWIiOiIx.c2ln", "a JSON web token"),
-        ("password: hunter22", "a password"),
-        ("-----BEGIN RSA PRIVATE KEY-----\nMIIE\n-----END RSA PRIVATE KEY-----", "a private key"),
-        ("0123456789abcdef0123456789abcdef", "a long key"),
+        ("line of a log\n" * 60 + "\nWhat does OOMKilled mean in Kubernetes?", -1),
+        ("What does OOMKilled mean in Kubernetes?\n\n" + "line of a log\n" * 60, 0),
+        ("一行日志\n" * 120 + "OOMKilled是什么意思？", -1),
     ],
 )
-def test_secrets(secret: str, what: str) -> None:
-    """What looks like one is cut out and named; what stands round it stays."""
-    text, removed = cut_secrets(f"why does {secret} fail")
-    assert secret not in text
-    assert text.split() == ["why", "does", "fail"]
-    assert removed == (what,)
+def test_the_question_in_a_long_text(text: str, asked: int) -> None:
+    """A question that stands alone before or behind what was pasted is what is asked."""
+    assert query(text) == text.splitlines()[asked]
 
 
 @pytest.mark.parametrize(
     "text",
     [
-        "how do I rotate an API key",
-        "what is a bearer token",
-        "python-3.14 release-candidate key-value store",
-        "https://example.com/a/b?c=d",
-        "sk-learn versus scikit-learn",
-        "commit 1a2b3c4",
+        "line of a log\n" * 60 + "\nHow do I fix this?",
+        "line of a log\n" * 60 + "\nwhy?",
+        "a long story without any end " * 20,
     ],
 )
-def test_no_secrets(text: str) -> None:
-    """Words about secrets are none."""
-    assert cut_secrets(text) == (text, ())
+def test_a_long_text_without_a_question_of_its_own(text: str) -> None:
+    """Where no line is a question that stands alone, the beginning is asked, cut at a word."""
+    asked = query(text)
+    assert 380 < len(asked) <= 400
+    assert " ".join(text.split()).startswith(asked)
+
+
+def test_what_was_left_out_is_told() -> None:
+    """What stood round the words, and why there are none, comes along."""
+    found = extract_query(["<system-reminder>x</system-reminder>\nnewest nginx?"], 400)
+    assert (found.text, found.left_out) == ("newest nginx?", ("<system-reminder>",))
+    found = extract_query(["Generate a short title for this chat"], 400)
+    assert (found.text, found.author) == ("", "client")
+    assert found.why == "a task about the conversation itself"
 
 
 @pytest.mark.parametrize("length", [399, 400, 401])

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from refdesk.search.followup import follow, is_followup, is_frame
+from refdesk.search.followup import follow, is_followup, is_frame, is_reply
 
 FRANCE = "What is the population of France?"
 FRANCE_ZH = "法国的人口是多少"
@@ -102,3 +102,84 @@ def test_any_texts(frame: str, text: str) -> None:
     assert meant is None or meant.strip()
     is_followup(text)
     is_frame(text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        *(
+            "are you sure?",
+            "Are you sure about that?",
+            "really?",
+            '"are you sure?"',
+            "Check again.",
+        ),
+        *("check again", "No, check again.", "ok, check again", "please double-check that"),
+        *("Can you check again, please?", "That's outdated. Search again.", "I don’t think so"),
+        *("that can't be right, look it up", "thanks, but check again", "verify", "try again!"),
+        *(
+            "不对，再查一下",
+            "你确定吗？",
+            "请再确认一下",
+            "再查一下吧",
+            "嗯，真的吗",
+            "错了，重新搜索一下",
+        ),
+    ],
+)
+def test_a_doubt_asks_once_more(text: str) -> None:
+    """A reply that only doubts or repeats means the question before it, and is no frame itself."""
+    assert follow(FRANCE, text) == FRANCE
+    assert is_reply(text)
+    assert is_followup(text)
+    assert not is_frame(text)
+
+
+@pytest.mark.parametrize(
+    ("frame", "text", "meant"),
+    [
+        (FRANCE, "No, I meant Spain", "What is the population of Spain?"),
+        (FRANCE, "no wait, Spain", "What is the population of Spain?"),
+        (FRANCE, "not France, Spain", "What is the population of Spain?"),
+        (FRANCE, "check again for 2015", "What is the population of France in 2015?"),
+        (FRANCE, "no, in 2015", "What is the population of France in 2015?"),
+        (FRANCE, "Is that still true in 2026?", "What is the population of France in 2026?"),
+        (
+            FRANCE,
+            "Search again but only official sources",
+            "What is the population of France only official sources",
+        ),
+        ("When was Python 3.13 released?", "wrong, 3.14", "When was Python 3.14 released?"),
+        ("a book on Java", "Not Java, JavaScript", "a book on JavaScript"),
+        (
+            "How long is the Amazon?",
+            "no, the river, not the company",
+            "How long is the Amazon the river",
+        ),
+        (FRANCE_ZH, "不对，是西班牙", "西班牙的人口是多少"),
+        (FRANCE_ZH, "不是法国，是西班牙", "西班牙的人口是多少"),
+        (FRANCE_ZH, "再查一下西班牙的", "西班牙的人口是多少"),
+        (FRANCE_ZH, "错了，应该是2015年", "2015年法国的人口是多少"),
+    ],
+)
+def test_a_correction(frame: str, text: str, meant: str) -> None:
+    """What a reply puts right takes its place in the question, or stands behind it."""
+    assert follow(frame, text) == meant
+    assert not is_reply(text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        *("no", "yes", "sure", "ok, tell me about Rust", "Actually, tell me about Rust"),
+        *("really good restaurants in Rome", "check the weather in Rome", "查一下今天的天气"),
+        "no, show me the schedule of the trains to Rome please",
+        "Paris is the capital, is that right?",
+        "What is the rate, not including taxes?",
+        "Not only gold, but silver too?",
+    ],
+)
+def test_no_reply(text: str) -> None:
+    """A text that says or asks something of its own is not the question before it."""
+    assert follow(FRANCE, text) is None
+    assert not is_reply(text)

@@ -98,6 +98,50 @@ def test_new_topic_is_its_own_frame() -> None:
     assert query_from(messages) == ExtractedQuery(text="and of Spain?", unresolved=True)
 
 
+@pytest.mark.parametrize("reply", ["are you sure?", "check again", "No, check again."])
+def test_a_reply_asks_the_question_again(reply: str) -> None:
+    """A doubt means the question before it, across other doubts and what the client wrote."""
+    messages = talk(
+        *("What is the population of France?", "68 million", "and of Spain?", "48 million"),
+        *("really?", "Yes.", "<system-reminder>x</system-reminder>", "Well.", reply),
+    )
+    assert query_from(messages) == ExtractedQuery(
+        text="What is the population of Spain?", said=reply
+    )
+
+
+def test_a_reply_to_nothing() -> None:
+    """Without a question before it a doubt asks nothing, and the reason is told."""
+    found = query_from(talk("are you sure?"))
+    assert (found.text, found.said) == ("", "are you sure?")
+    assert "reply" in found.why
+
+
+@pytest.mark.parametrize(
+    "last",
+    [
+        "Generate a short title for this chat",
+        "<system-reminder>private</system-reminder>",
+        "Validation Error found:\nx\nRecall the function correctly, fix the errors",
+    ],
+)
+def test_a_client_wrote_last(last: str) -> None:
+    """What a client writes is no query, and no older question is asked in its stead."""
+    found = query_from(talk("Which plants feed bees?", "Clover.", last))
+    assert found.text == ""
+    assert found.author != "user"
+    assert found.why
+
+
+def test_a_reminder_behind_the_question() -> None:
+    """What a client writes right behind its user's words does not hide them."""
+    messages = [
+        *talk("Which plants feed bees?"),
+        {"role": "user", "content": "<skill>\nprivate\n</skill>"},
+    ]
+    assert query_from(messages).text == "Which plants feed bees?"
+
+
 def test_unresolved() -> None:
     """A follow-up without a rule stays as it was said; a first question is none."""
     assert query_from(talk("Who wrote Dune?", "Herbert", "when did he die?")) == ExtractedQuery(

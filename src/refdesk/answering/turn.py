@@ -17,7 +17,7 @@ from refdesk.answering.talk import HEADERS, PATHS, AnswerReader, body_of, error_
 from refdesk.errors import RefdeskError, UpstreamError
 from refdesk.search import Searcher
 from refdesk.search.citations import CitationParser, Piece
-from refdesk.search.extracting import extract_query
+from refdesk.search.extracting import as_query
 from refdesk.search.intent import needs_search
 from refdesk.types import Reference, ReferenceContext, SearchResult
 
@@ -93,7 +93,7 @@ class Turn:
         if not named and not verdict.need and verdict.confidence >= _SURE:
             self.skipped = verdict.reason
             return
-        query = extract_query([asking.question], asking.max_query_chars)
+        query = as_query(asking.question, asking.max_query_chars)
         if not query.text:
             self.skipped = "nothing to search for"
             return

@@ -118,6 +118,7 @@ class Application:
                 searches=self._records,
                 sealer=store.sealer,
                 reserve=self.quota.reserve,
+                resolver=self.parts.resolver,
             ),
             log=self.log,
             settings=_settings(config),

@@ -19,6 +19,7 @@ from refdesk.fetch import Fetcher
 from refdesk.search import Searcher, WebHandler
 from refdesk.search.delegate import Delegates
 from refdesk.search.handler import HandlerTable
+from refdesk.search.query import QueryResolver
 from refdesk.search.sources import SourceRouter
 from refdesk.types import Attempt
 from refdesk.uses import SearchUses
@@ -54,9 +55,14 @@ class Parts:
     databases: DatabaseSearches
     book: ReferenceBook | None
     """Opens references again, where searches are recorded."""
+    _delegates: Delegates
     _fetcher: Fetcher
     _mcp_servers: McpServers | None
     _engines: Engines
+
+    def resolver(self) -> QueryResolver:
+        """Return who completes follow-ups that no rule can, as the configuration says now."""
+        return QueryResolver(SearchUses.read(self.config.uses.model_dump()).search, self._delegates)
 
     def reload(self, config: Config) -> None:
         """
@@ -161,6 +167,7 @@ def build_parts(
         knowledge=knowledge,
         databases=databases,
         book=book,
+        _delegates=delegates,
         _fetcher=fetcher,
         _mcp_servers=servers,
         _engines=engines,

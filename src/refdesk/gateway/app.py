@@ -167,6 +167,8 @@ class Gateway:
                 match command:
                     case x.Recall():
                         answered: x.Reply = await self.driver.recall(command, request.entry)
+                    case x.Complete():
+                        answered = await self.driver.complete(command)
                     case x.Search():
                         request.entry.outcome.kind = "gateway"
                         answered = await self.driver.search(command, request.entry, request.caller)

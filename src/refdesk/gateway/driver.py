@@ -17,6 +17,7 @@ from refdesk.gateway import exchange as x
 from refdesk.gateway import history
 from refdesk.gateway.log import Entry
 from refdesk.ids import new_search_id
+from refdesk.search.query import QueryResolver
 from refdesk.types import ANONYMOUS, Caller, ResultItem, WebAnswer, WebQuery
 from refdesk.wires.base import GatewaySearch, History, Source
 
@@ -85,6 +86,7 @@ class Driver:
         searches: Where searches are kept.
         sealer: Seals and opens our marks.
         reserve: Counts a search of a client key before it begins; WireError beyond its limit.
+        resolver: Returns who completes follow-ups that no rule can.
         clock: A monotonic clock, in seconds.
     """
 
@@ -95,12 +97,14 @@ class Driver:
         searches: Searches,
         sealer: history.Sealer,
         reserve: Callable[[str | None], Reserved],
+        resolver: Callable[[], QueryResolver] = QueryResolver,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._web = web
         self._searches = searches
         self._sealer = sealer
         self._reserve = reserve
+        self._resolver = resolver
         self._clock = clock
         self._by_id: OrderedDict[str, FoundSearch] = OrderedDict()
         self._by_conversation: OrderedDict[tuple[str, str | None], FoundSearch] = OrderedDict()
@@ -108,6 +112,11 @@ class Driver:
     def sealer_for(self, key_id: str | None) -> history.KeySealer:
         """Return what seals and opens marks for a client key."""
         return history.KeySealer(self._sealer, key_id)
+
+    async def complete(self, command: x.Complete) -> x.Completed:
+        """Have a follow-up completed; where that fails it stays as it was said, with a notice."""
+        query = await self._resolver().query_from(command.turns, max_chars=command.max_chars)
+        return x.Completed(query)
 
     async def search(
         self, command: x.Search, entry: Entry, caller: Caller

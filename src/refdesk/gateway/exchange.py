@@ -6,6 +6,7 @@ lines:
 
 * the upstream is called exactly once, whatever became of the search;
 * a failed search blocks nothing: the model gets what the client sent;
+* what is searched is what a user said, and nothing that a client wrote in a user's stead;
 * the client's search tool goes only after the material is in, or where the upstream is known not to
   take it;
 * what we put into an earlier answer never reaches an upstream in our own form.
@@ -13,19 +14,19 @@ lines:
 
 from __future__ import annotations
 
-from collections.abc import Generator, Sequence
+from collections.abc import Generator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Final, Literal
+from typing import Any, Final, Literal
 
 from refdesk.errors import Reason, WireError
-from refdesk.gateway import answers, history, material
+from refdesk.gateway import answers, asking, history, material
 from refdesk.gateway.route import Decision, Route
 from refdesk.gateway.steps import Step, decide_step
 from refdesk.providers import Rule
-from refdesk.search.extracting import extract_query
+from refdesk.search.extracting import ExtractedQuery, extract_query
+from refdesk.search.spoken import author_of
 from refdesk.types import Attempt, WebAnswer, WebQuery
 from refdesk.wires.base import (
-    Conversation,
     GatewaySearch,
     History,
     Kept,
@@ -36,7 +37,7 @@ from refdesk.wires.base import (
 )
 from refdesk.wires.document import Document
 
-_SAID_CHARS: Final = 1000
+_NO_TEXT: Final = "the last user message holds no text to search for"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -56,6 +57,8 @@ class Terms:
     rule: Rule | None = None
     """What says that the model searches by itself, where it is a rule."""
     max_query_chars: int = 400
+    completes: bool = False
+    """Whether an assistant or MCP tool completes follow-ups that no rule can (``uses.search``)."""
     max_injected_chars: int = 16384
     max_snippet_chars: int = 500
     pages: int = 2
@@ -71,6 +74,15 @@ class Recall:
     marks: Marks
     conversation: bytes
     """The conversation so far, where its wire says nothing about earlier searches; else empty."""
+
+
+@dataclass(frozen=True, slots=True)
+class Complete:
+    """Have a follow-up completed that no rule could."""
+
+    turns: Sequence[Mapping[str, Any]]
+    """The last messages, with ``role`` and ``content``."""
+    max_chars: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,6 +113,13 @@ class Recalled:
     history: History
     earlier: tuple[str, WebAnswer] | None = None
     """Its id, and what it gave."""
+
+
+@dataclass(frozen=True, slots=True)
+class Completed:
+    """The query, completed or as it was."""
+
+    query: ExtractedQuery
 
 
 @dataclass(frozen=True, slots=True)
@@ -186,8 +205,8 @@ class Relay:
     outcome: Outcome
 
 
-Command = Recall | Search | CallUpstream
-Reply = Recalled | SearchDone | SearchFailed | UpstreamAnswered
+Command = Recall | Complete | Search | CallUpstream
+Reply = Recalled | Completed | SearchDone | SearchFailed | UpstreamAnswered
 
 
 def exchange(
@@ -207,14 +226,16 @@ def exchange(
     route, outcome.in_stead = route_for(terms, tool)
     if tool is not None and route is Route.GATEWAY and wire.needs_thread(asked):
         raise thread_refusal()
-    conversation = wire.conversation(asked, _is_said)
+    judge = None if route is Route.HOSTED else author_of
+    conversation = wire.conversation(asked, judge)
     marks = wire.find_marks(asked)
     search: GatewaySearch | None = None
 
     # A wire whose history carries no marks leaves it to our records whether this was searched.
     unmarked = wire.NAME == "chat" and tool is not None and route is Route.GATEWAY
+    goes_on = conversation.ends_with_tool_output or bool(conversation.unasked)
     recalled = Recalled(History(rows={}, searches={}))
-    if marks or (unmarked and conversation.ends_with_tool_output):
+    if marks or (unmarked and goes_on):
         reply = yield Recall(marks, conversation.prefix if unmarked else b"")
         assert isinstance(reply, Recalled)
         recalled = reply
@@ -222,7 +243,7 @@ def exchange(
     if document is not asked:
         # What was restored may stand in the text that is asked for; a call that the upstream did
         # not make waits for nothing any more.
-        now = wire.conversation(document, _is_said)
+        now = wire.conversation(document, judge)
         conversation = replace(
             conversation, user_texts=now.user_texts, awaits_server_tool=now.awaits_server_tool
         )
@@ -231,6 +252,7 @@ def exchange(
 
     step = decide_step(tool, conversation, searched_before=recalled.earlier is not None)
     outcome.rule = step.rule
+    outcome.notices += asking.unasked(conversation)
     if tool is None:
         outcome.kind = "none"
     elif route is Route.HOSTED:
@@ -242,7 +264,12 @@ def exchange(
         outcome.kind = "pass"
         injected = None
         if recalled.earlier is not None:
-            injected = _inject(document, wire, terms, outcome, sealer, tool, *recalled.earlier)
+            id_, found = recalled.earlier
+            query = asking.query(document, wire, terms.max_query_chars).text
+            query = query or extract_query(conversation.user_texts, terms.max_query_chars).text
+            injected = _inject(
+                document, wire, terms, outcome, sealer, tool, id_, found, query=query
+            )
         if injected is not None:
             document, search = injected
         elif search is not None:
@@ -250,10 +277,10 @@ def exchange(
         else:
             document = _drop_unwanted_tool(document, wire, terms, outcome)
     else:
-        document, found = yield from _search(
-            document, wire, terms, outcome, sealer, tool, step, conversation
+        document, searched = yield from _search(
+            document, wire, terms, outcome, sealer, tool, step, conversation.prefix
         )
-        search = found or search
+        search = searched or search
 
     reply = yield CallUpstream(document, outcome)
     assert isinstance(reply, UpstreamAnswered)
@@ -301,14 +328,6 @@ def thread_refusal() -> WireError:
     )
 
 
-def _is_said(texts: Sequence[str]) -> bool:
-    """Whether a user said anything in these texts; a blank one is said, if only by a key."""
-    if not "".join(texts).strip():
-        return True
-    extracted = extract_query(texts, _SAID_CHARS)
-    return bool(extracted.text or extracted.removed)
-
-
 def _search(
     document: Document,
     wire: Wire,
@@ -317,26 +336,45 @@ def _search(
     sealer: history.Sealer,
     tool: SearchTool,
     step: Step,
-    conversation: Conversation,
+    prefix: bytes,
 ) -> Generator[Command, Reply, tuple[Document, GatewaySearch | None]]:
-    extracted = extract_query(conversation.user_texts, terms.max_query_chars)
-    outcome.notices += [f"{what} was cut out of the query" for what in extracted.removed]
+    extracted = asking.query(document, wire, terms.max_query_chars)
+    if extracted.unresolved and terms.completes:
+        reply = yield Complete(asking.turns(document, wire), terms.max_query_chars)
+        assert isinstance(reply, Completed)
+        extracted = reply.query
+    outcome.notices += asking.notices(extracted)
+    if not step.forced and (idle := asking.asks_nothing(extracted)):
+        outcome.kind = "pass"
+        outcome.rule = f"the user asks nothing to be looked up: {idle}"
+        return _drop_unwanted_tool(document, wire, terms, outcome), None
     if terms.mode != "inject":
         outcome.notices.append(f"mode {terms.mode!r} is not available yet; the search was injected")
     if not extracted.text:
-        _degrade(outcome, "no_query", "the last user message holds no text to search for")
+        why = f"nothing in the last user message is a user's question: {extracted.why}"
+        _degrade(outcome, "no_query", why if extracted.why else _NO_TEXT)
         return _drop_unwanted_tool(document, wire, terms, outcome, tried=tool), None
     outcome.query = extracted.text
     reply = yield Search(
         _web_query(extracted.text, tool),
         terms.decision.engine,
         1 if tool.context_size == "low" else terms.pages,
-        conversation.prefix,
+        prefix,
     )
     if isinstance(reply, SearchDone):
         outcome.notices += reply.answer.notices
         outcome.attempts = reply.answer.attempts
-        injected = _inject(document, wire, terms, outcome, sealer, tool, reply.id, reply.answer)
+        injected = _inject(
+            document,
+            wire,
+            terms,
+            outcome,
+            sealer,
+            tool,
+            reply.id,
+            reply.answer,
+            query=extracted.text,
+        )
         if injected is not None:
             outcome.kind = "gateway"
             return injected
@@ -362,9 +400,10 @@ def _inject(
     tool: SearchTool,
     id_: str,
     answer: WebAnswer,
+    *,
+    query: str,
 ) -> tuple[Document, GatewaySearch] | None:
     low = tool.context_size == "low"
-    query = outcome.query or " ".join(wire.conversation(document).user_texts)
     try:
         rendered = material.render(
             answer.items,

@@ -48,6 +48,7 @@ def decide_step(
         return Step(verdict="no", rule="a hosted tool call of the last answer waits for its result")
     searched = searched_before or conversation.own_search_since
     if conversation.unasked:
+        # Titles, retries, summaries: what a client writes is never looked up.
         if searched:
             return Step(verdict="reuse", rule="the last user text was searched already")
         return Step(verdict="no", rule="the client wrote last, and no user")

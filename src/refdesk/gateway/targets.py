@@ -15,6 +15,7 @@ from refdesk.gateway.exchange import Terms
 from refdesk.gateway.route import Decision, SearchSwitch, decide
 from refdesk.providers import Verdict, accepts_tool, capability, kept
 from refdesk.upstream import Origin
+from refdesk.uses import Uses
 from refdesk.wires.base import Wire
 
 _VARIANT: Final = re.compile(r"\[[^\[\]]*\]$")
@@ -214,6 +215,7 @@ def _way(
             keeps_threads=upstream.provider == "anthropic",
             rule=verdict.rule,
             max_query_chars=search.max_query_chars,
+            completes=Uses.parse(config.uses.search).delegated,
             max_injected_chars=search.max_injected_chars,
             max_snippet_chars=search.max_snippet_chars,
             pages=search.pages_per_query,

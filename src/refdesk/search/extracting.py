@@ -1,81 +1,28 @@
 """
-The user's words without what clients wrap round them.
+The query in what a user said.
 
-What looks like a secret is cut out, since a query leaves the house.
+What clients wrote round the words is left out, what looks like a secret is cut out, since a query
+leaves the house, and the rest is cut to length.
 """
 
 from __future__ import annotations
 
-import re
 import unicodedata
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from typing import Final
 
-_MOST_CHARS: Final = 512 * 1024
-"""Characters of a user's texts that are looked at for a query; the rest is not asked."""
+from refdesk.search._secrets import cut_secrets
+from refdesk.search.followup import is_followup
+from refdesk.search.spoken import read_message
+from refdesk.wires.turns import Author
 
-_MARKER: Final = re.compile(r"Perform a web search for the query:\s*", re.IGNORECASE)
-"""What Claude Code (2.1.197) and DeepSeek's harness write before the query."""
+__all__ = ["ExtractedQuery", "as_query", "cut_secrets", "extract_query", "shorten"]
 
-# Blocks that clients put into user messages and that no user wrote: Claude Code's reminders and
-# command echoes, Codex's environment, instructions and context, attached files of several clients.
-_WRAPPERS: Final = (
-    r"system[-_]reminder|environment_context|user_instructions|environment_details|INSTRUCTIONS"
-    r"|instructions|context|attachments?|attached_files?|documents?|files?|file_contents?"
-    r"|command-(?:name|message|args|contents)|local-command-(?:stdout|stderr|caveat)|bash-(?:input"
-    r"|stdout|stderr)|ide_(?:opened_file|selection)|turn_aborted|skill|sources?|search_results"
-)
-_BLOCK: Final = re.compile(
-    rf"<(?P<tag>{_WRAPPERS})\b[^<>]*>.*?(?:</(?P=tag)\s*>|\Z)", re.DOTALL | re.IGNORECASE
-)
-_NOTE: Final = re.compile(r"\[Image[^\]\n]{0,80}\]|# AGENTS\.md instructions for .*\Z", re.DOTALL)
-
-_SECRETS: Final[tuple[tuple[str, re.Pattern[str]], ...]] = (
-    (
-        "a private key",
-        re.compile(
-            r"-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY"
-            r".*?(?:END [A-Z0-9 ]{0,40}PRIVATE KEY-----|\Z)",
-            re.DOTALL,
-        ),
-    ),
-    ("a bearer token", re.compile(r"\b(?:Bearer|Basic)\s+[A-Za-z0-9._~+/=-]{12,}", re.IGNORECASE)),
-    (
-        "a JSON web token",
-        # What ends the run is looked at once, and not from each place where a token could begin.
-        re.compile(
-            r"(?<![\w-])(?=[\w-]*+\.[\w-]{4})(?P<kept>[\w-]*?)"
-            r"\beyJ[\w-]{8,}+\.[\w-]{4,}+(?:\.[\w-]*+)?"
-        ),
-    ),
-    (
-        "an API key",
-        re.compile(
-            r"\b(?:(?:sk|pk|rk|ak|key|tvly|rdk|xai|gsk|hf|npm|pypi|glpat|dop_v1|shpat|pplx|r8|ghp|gho"
-            r"|ghu|ghs|ghr|github_pat|xox[a-z]|whsec|jina|fc|api)[-_](?=[\w.-]{0,100}?\d)|SG\.|AKIA|ASIA"
-            r"|AIza|ya29\.)[A-Za-z0-9_.-]{14,}"
-        ),
-    ),
-    (
-        "a password",
-        re.compile(
-            r"\b(?:password|passwd|pwd|secret|token|api[-_ ]?key|access[-_ ]?key)\b[\"']?\s*[:=]\s*"
-            r"[\"']?[^\s\"',;]{6,}",
-            re.IGNORECASE,
-        ),
-    ),
-    ("credentials in a URL", re.compile(r"(?<=://)[^\s/@:]+:[^\s/@]+@")),
-    ("a long key", re.compile(r"(?<![\w/.-])(?=\w*\d)(?=\w*[A-Za-z])[A-Fa-f0-9]{32,}(?![\w-])")),
-    (
-        "a long key",
-        re.compile(
-            r"(?<![\w/+-])(?=[\w+/-]*\d)(?=[\w+/-]*[a-z])(?=[\w+/-]*[A-Z])[A-Za-z0-9_+/-]{32,}={0,2}"
-            r"(?![\w/+-])",
-            re.ASCII,
-        ),
-    ),
-)
+_MOST_READ: Final = 65_536
+"""Characters of a user's words that are looked at; a query is far shorter."""
+_LEAST_WORDS: Final = 3
+"""A question in a long text stands alone if it has so many words, and refers to nothing."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -88,6 +35,12 @@ class ExtractedQuery:
     """What the user said, where ``text`` is a follow-up made complete; else empty."""
     unresolved: bool = False
     """Whether it looks like a follow-up that no rule could complete."""
+    author: Author = "user"
+    """Who wrote the message; all but ``user`` mean that there is no query."""
+    why: str = ""
+    """What the message is, where there is text and yet no query."""
+    left_out: tuple[str, ...] = ()
+    """What the client wrote round the user's words."""
     notices: tuple[str, ...] = ()
 
 
@@ -99,42 +52,44 @@ def extract_query(user_texts: Sequence[str], max_chars: int) -> ExtractedQuery:
         user_texts: The text parts of the last user message that has any.
         max_chars: Cut to this many characters, at the end of a word where there is one.
     """
-    text = ""
-    for part in user_texts:
-        if match := _MARKER.search(part):
-            text = part[match.end() :]
-            break
-    else:
-        text = " ".join(_NOTE.sub(" ", _BLOCK.sub(" ", part)) for part in _bounded(user_texts))
-    text, removed = cut_secrets(text[:_MOST_CHARS])
-    text = text.lstrip()[: 20 * max_chars + 1000]  # enough to fill the query
+    spoken = read_message(user_texts)
+    return replace(
+        as_query(spoken.text, max_chars),
+        author=spoken.author,
+        why=spoken.why,
+        left_out=spoken.left_out,
+    )
+
+
+def as_query(words: str, max_chars: int) -> ExtractedQuery:
+    """Return a user's own words as a query: without secrets, on one line, and not too long."""
+    text, removed = cut_secrets(words[:_MOST_READ])
+    text = " ".join(_asked(text.strip(), max_chars).split())[: 4 * max_chars]
     if not text.isprintable():
         text = "".join([" " if _invisible(char) else char for char in text])
     return ExtractedQuery(text=shorten(" ".join(text.split()), max_chars), removed=removed)
 
 
-def _bounded(texts: Sequence[str]) -> Iterator[str]:
-    """Yield the texts up to `_MOST_CHARS` characters in all."""
-    room = _MOST_CHARS
-    for text in texts:
-        if room <= 0:
-            return
-        yield text[:room]
-        room -= len(text)
+def _asked(text: str, max_chars: int) -> str:
+    """
+    Return the question in a text that is too long for a query.
 
-
-def cut_secrets(text: str) -> tuple[str, tuple[str, ...]]:
-    """Return the text without what looks like a secret, and what kinds were cut out."""
-    removed: list[str] = []
-    for name, pattern in _SECRETS:
-        text, count = pattern.subn(_blank, text)
-        if count and name not in removed:
-            removed.append(name)
-    return text, tuple(removed)
-
-
-def _blank(secret: re.Match[str]) -> str:
-    return secret.groupdict(default="").get("kept", "") + " "
+    Users put a question behind what they paste, or before it.  Where neither the last line nor the
+    first is a question that stands alone, the whole text is returned.
+    """
+    if len(text) <= max_chars:
+        return text
+    lines = [line for line in text.splitlines() if line.strip()]
+    for line in (lines[-1:] + lines[:1]) if len(lines) > 1 else []:
+        line = line.strip()
+        whole = line.endswith(("?", "？")) and len(line) <= max_chars
+        if (
+            whole
+            and not is_followup(line)
+            and (not line.isascii() or len(line.split()) >= _LEAST_WORDS)
+        ):
+            return line
+    return text
 
 
 def shorten(text: str, max_chars: int) -> str:

@@ -3,7 +3,8 @@ Questions that live on the one before: "and of Spain?", "what about 2023?", "那
 
 A rule puts the new part into the old question only where exactly one place fits it and both are
 of one kind: years, days, versions, countries and cities, or names behind the same preposition.
-Everything else stays as it was said.
+A reply that doubts or repeats ("are you sure?", "check again") asks the old question once more,
+with its correction behind it where no place is certain.  Everything else stays as it was said.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from __future__ import annotations
 import re
 from typing import Final
 
+from refdesk.search._corrections import Correction, read_correction
 from refdesk.search._places import PLACES
 
 _MOST_CHARS: Final = 300
@@ -67,6 +69,11 @@ _LEAD: Final = re.compile(
     r"|(?:why|why\s+not|where|when|who)\W*$|还有|那|为什么呢|然后|再|换成)",
     re.IGNORECASE,
 )
+_ASKS: Final = re.compile(
+    r"(?:who|what|when|where|which|whose|why|how|is|are|was|were|does|do|did|has|have|can|will)\b"
+    r"|.{0,20}(?:谁|什么|多少|哪|何时|怎么|为什么|几)",
+    re.IGNORECASE,
+)
 _NO_FRAME: Final = re.compile(
     r"\W*(?:thanks?(?: you)?|thx|ok(?:ay)?|great|nice|cool|good|perfect|got it|i see|yes|no|hi|"
     r"hello|hey|谢谢|谢了|好的|好|明白了?|知道了|嗯|是的|不是|你好)"
@@ -76,14 +83,22 @@ _NO_FRAME: Final = re.compile(
 
 
 def is_frame(text: str) -> bool:
-    """Whether a question could go on from this text; a word of thanks is none."""
-    return not _NO_FRAME.fullmatch(text)
+    """Whether a question could go on from this text; a word of thanks, or a doubt, is none."""
+    return not _NO_FRAME.fullmatch(text) and read_correction(text) is None
+
+
+def is_reply(text: str) -> bool:
+    """Whether a text asks nothing without the question before it ("check again")."""
+    correction = read_correction(text)
+    return correction is not None and not correction.says
 
 
 def is_followup(text: str) -> bool:
     """Whether a text looks as if it needs the one before it to be understood."""
     if len(text) > _MOST_CHARS:
         return False
+    if read_correction(text) is not None:
+        return True
     if _LEAD.match(text) or re.search(r"呢\s*+[？?。]?+\s*+$", text):
         return True
     return len(text) <= 120 and _PRONOUN.search(text) is not None
@@ -100,6 +115,29 @@ def follow(frame: str, text: str) -> str | None:
     if max(len(frame), len(text)) > _MOST_CHARS:
         return None
     text = text.strip()
+    correction = read_correction(text)
+    if correction is not None:
+        return _corrected(frame, correction)
+    return _followed(frame, text)
+
+
+def _corrected(frame: str, correction: Correction) -> str:
+    """Return the old question with what a reply puts right."""
+    says, aside = correction.says, correction.instead_of
+    if not says:
+        return frame
+    if aside and frame.lower().count(aside.lower()) == 1:
+        at = frame.lower().index(aside.lower())
+        return frame[:at] + says + frame[at + len(aside) :]
+    lead = f"那{says}呢" if _has_han(says) else f"and {says}"
+    if followed := _followed(frame, lead):
+        return followed
+    if _ASKS.match(says):
+        return says
+    return f"{frame.rstrip(' ?？!。.')} {says}"
+
+
+def _followed(frame: str, text: str) -> str | None:
     if _has_han(text):
         match = _CHINESE.fullmatch(text)
         if not match or not (match["end"] or match["lead"]):

@@ -9,15 +9,18 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from itertools import islice
 from typing import Any, Final
 
 from refdesk.errors import RefdeskError
 from refdesk.search._answers import plain_text, texts_of
 from refdesk.search.delegate import DELEGATE_TIMEOUT_S, Delegate, ask, read_answer
-from refdesk.search.extracting import ExtractedQuery, extract_query, shorten
-from refdesk.search.followup import follow, is_followup, is_frame
+from refdesk.search.extracting import ExtractedQuery, as_query, extract_query, shorten
+from refdesk.search.followup import follow, is_followup, is_frame, is_reply
 from refdesk.search.intent import Verdict, needs_search
+from refdesk.search.spoken import author_of
 from refdesk.uses import BUILTIN, Uses
+from refdesk.wires.turns import Said, newest_words
 
 __all__ = ["ExtractedQuery", "QueryResolver", "Verdict", "needs_search", "query_from"]
 
@@ -36,22 +39,27 @@ def query_from(
     Return what a conversation asks for now: the last thing the user said, and nothing else.
 
     A follow-up ("and of Spain?", "那2023年呢？") takes the user's question before it as its frame
-    where exactly one reading is possible.  Messages are mappings with ``role`` and ``content``,
-    which is text or a list of parts; parts that are no text, and tool results, are left out.
+    where exactly one reading is possible; a reply that doubts or repeats ("check again") asks that
+    question once more.  Where a client wrote last, the query is empty and ``why`` names it.
+    Messages are mappings with ``role`` and ``content``, which is text or a list of parts; parts
+    that are no text, and tool results, are left out.
     """
-    said = [(role, found) for role, found in _said(messages, max_chars) if role == "user"]
-    if not said:
-        return ExtractedQuery(text="")
+    newest = newest_words(_turns(messages), author_of)
+    if newest.unasked:
+        return replace(extract_query(newest.unasked, max_chars), text="")
+    last = extract_query(newest.texts, max_chars)
+    if not is_followup(last.text):
+        return last
     frame = ""
-    for _, one in said[:-1]:
-        if is_frame(one.text):
+    for role, one in _said(messages[: newest.place], max_chars):
+        if role == "user" and is_frame(one.text):
             # A chain: "and of Spain?" is itself the frame of "and of Italy?".
             frame = (follow(frame, one.text) if frame else None) or one.text
-    last = said[-1][1]
-    meant = follow(frame, last.text) if frame else None
-    if meant:
+    if frame and (meant := follow(frame, last.text)):
         return replace(last, text=shorten(meant, max_chars), said=last.text)
-    return replace(last, unresolved=bool(frame) and is_followup(last.text))
+    if is_reply(last.text):
+        return replace(last, text="", said=last.text, why="a reply to no question of the user")
+    return replace(last, unresolved=bool(frame))
 
 
 class QueryResolver:
@@ -95,7 +103,7 @@ class QueryResolver:
         payload = {"action": "rewrite", "query": found.text, "context": context}
         try:
             answer = await ask(self._delegates, self._uses, payload, timeout_s=self._timeout_s)
-            text = extract_query([_query_in(answer, max_chars)], max_chars).text
+            text = as_query(_query_in(answer, max_chars), max_chars).text
             problem = "its answer holds no query"
         except RefdeskError as exc:
             text, problem = "", str(exc)
@@ -105,20 +113,30 @@ class QueryResolver:
         return replace(found, text=text, said=found.text, unresolved=False)
 
 
+def _turns(messages: Sequence[Mapping[str, Any]]) -> Iterator[Said]:
+    """Yield the messages of user and assistant, the newest first."""
+    for place in range(len(messages) - 1, -1, -1):
+        message = messages[place]
+        role = message.get("role") if isinstance(message, Mapping) else None
+        if role == "user" or role == "assistant":
+            texts = tuple(text for text in _texts(message.get("content")) if text.strip())
+            yield Said(place=place, role=role, texts=texts)
+
+
 def _said(
     messages: Sequence[Mapping[str, Any]], max_chars: int
 ) -> Iterator[tuple[str, ExtractedQuery]]:
     """Yield the role and the words of the last messages that have any, in order."""
-    found: list[tuple[str, ExtractedQuery]] = []
-    for message in reversed(messages):
-        if len(found) == _MOST_TURNS:
-            break
-        role = message.get("role") if isinstance(message, Mapping) else None
-        if role not in ("user", "assistant"):
-            continue
-        if (one := extract_query(_texts(message.get("content")), max_chars)).text:
-            found.append((role, one))
+    read = ((one.role, _words(one, max_chars)) for one in _turns(messages))
+    found = list(islice(((role, one) for role, one in read if one.text), _MOST_TURNS))
     yield from reversed(found)
+
+
+def _words(said: Said, max_chars: int) -> ExtractedQuery:
+    if said.role == "user":
+        return extract_query(said.texts, max_chars)
+    # An assistant's words are context for a delegate; nothing is wrapped round them.
+    return as_query("\n".join(said.texts), max_chars)
 
 
 def _texts(content: Any) -> list[str]:

@@ -7,13 +7,14 @@ A wire is a package of functions; the package itself is handed over as a `Wire`.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Literal, Protocol
 
 from refdesk.types import ContextSize, Location
 from refdesk.wires.document import Document
 from refdesk.wires.limiting import Limit
+from refdesk.wires.turns import AuthorOf, Said
 
 Choice = Literal["auto", "none", "search", "required", "other"]
 """
@@ -55,15 +56,15 @@ class Conversation:
     """What the step rule and the query need to know of the messages."""
 
     user_texts: tuple[str, ...] = ()
-    """The text parts of the newest user message in which a user said something, in order."""
+    """The text parts of the newest message in which a user said something, in order."""
     ends_with_tool_output: bool = False
+    unasked: tuple[str, ...] = ()
+    """What the client wrote last in the user's role, where that is no part of what a user asks."""
     own_search_since: bool = False
     """A search of ours stands in the history after that user message."""
     awaits_server_tool: bool = False
     """A call in the last assistant message still waits for its provider's result (Messages):
     nothing may be injected."""
-    unasked: bool = False
-    """After the model's last answer came nothing that a user said."""
     newest: int = -1
     """The place of that user message among the messages or items; -1 where there is none."""
     prefix: bytes = b""
@@ -193,15 +194,17 @@ class Wire(Protocol):
     def search_tool(self, document: Document) -> SearchTool | None:
         """Return the declaration of hosted web search, or None where there is none."""
 
-    def conversation(
-        self, document: Document, is_said: Callable[[Sequence[str]], bool] = lambda _: True
-    ) -> Conversation:
+    def conversation(self, document: Document, author_of: AuthorOf | None = None) -> Conversation:
         """
         Return what is to be known of the messages.
 
-        ``is_said`` tells whether a user said anything in a user message's texts; one that only a
-        client wrote, a reminder, is passed over as a system message is.
+        Args:
+            document: The request.
+            author_of: Tells a user's texts from a client's; by default all are a user's.
         """
+
+    def turns(self, document: Document) -> Iterator[Said]:
+        """Yield the messages of user, assistant and tools, the newest first."""
 
     def needs_thread(self, document: Document) -> bool:
         """Whether the conversation is held by the provider's server, and only its end is sent."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import json
+from collections.abc import Sequence
 from typing import Any
 
 import pytest
@@ -17,6 +18,7 @@ from refdesk.wires import messages
 from refdesk.wires.base import SearchTool
 from refdesk.wires.document import Document
 from refdesk.wires.messages.request import calls_directly
+from refdesk.wires.turns import Author
 
 CLAUDE_CODE = "anthropic-messages/client-claude-code-2.1.197"
 HOSTED = {"type": "web_search_20250305", "name": "web_search"}
@@ -547,3 +549,34 @@ def test_prefix_is_the_conversation_so_far() -> None:
 
     assert first.prefix == later.prefix
     assert first.prefix != other.prefix
+
+
+REMINDER = "<system-reminder>x</system-reminder>"
+
+
+@pytest.mark.parametrize(
+    ("turns", "texts", "after_tools", "unasked"),
+    [
+        ([user("Q"), assistant(CALL), user([TOOL_RESULT, text(REMINDER)])], ("Q",), True, ()),
+        ([user("Q"), assistant(CALL), user([TOOL_RESULT]), user(REMINDER)], ("Q",), True, ()),
+        ([user([text(REMINDER), text("Q")])], (REMINDER, "Q"), False, ()),
+        ([user("Q"), {"role": "system", "content": REMINDER}], ("Q",), False, ()),
+        ([user("Q"), assistant(text("A")), user(REMINDER)], ("Q",), False, (REMINDER,)),
+        ([user("Q"), assistant(CALL), user([TOOL_RESULT, text("New")])], ("New",), False, ()),
+    ],
+)
+def test_reminders_are_no_users_text(
+    turns: list[Any], texts: tuple[str, ...], after_tools: bool, unasked: tuple[str, ...]
+) -> None:
+    """A reminder behind a tool's result, or after an answer, is no new text of a user."""
+
+    def author_of(parts: Sequence[str]) -> Author:
+        return "aside" if all(part == REMINDER for part in parts) else "user"
+
+    said = messages.conversation(read(messages=turns), author_of)
+
+    assert (said.user_texts, said.ends_with_tool_output, said.unasked) == (
+        texts,
+        after_tools,
+        unasked,
+    )

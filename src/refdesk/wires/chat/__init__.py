@@ -18,6 +18,7 @@ from refdesk.wires.chat.request import (
     read_head,
     search_tool,
     strip_search_tool,
+    turns,
     wants_json,
 )
 from refdesk.wires.chat.response import attach_search
@@ -46,6 +47,7 @@ __all__ = [
     "search_tool",
     "streamed",
     "strip_search_tool",
+    "turns",
     "wants_json",
 ]
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Iterator
 from typing import Final
 
 from msgspec import Raw
@@ -11,6 +11,7 @@ from refdesk.errors import WireError
 from refdesk.wires.base import Conversation, Head
 from refdesk.wires.chat.tools import search_tool, strip_search_tool
 from refdesk.wires.document import Document, dump, elements, is_null, kind, members, string
+from refdesk.wires.turns import AuthorOf, Said, newest_words
 
 __all__ = [
     "conversation",
@@ -19,14 +20,12 @@ __all__ = [
     "read_head",
     "search_tool",
     "strip_search_tool",
+    "turns",
     "wants_json",
 ]
 
 _TRUE: Final = b"true"
 _FALSE: Final = b"false"
-_TOOL_ROLES: Final = ("tool", "function")
-_SPOKEN_ROLES: Final = ("user", "assistant", *_TOOL_ROLES)
-"""Roles that take a turn; system and developer messages may stand anywhere, also last."""
 
 
 def read_head(document: Document) -> Head:
@@ -50,36 +49,32 @@ def read_head(document: Document) -> Head:
     return Head(model=model, stream=word == _TRUE)
 
 
-def conversation(
-    document: Document, is_said: Callable[[Sequence[str]], bool] = lambda _: True
-) -> Conversation:
+def conversation(document: Document, author_of: AuthorOf | None = None) -> Conversation:
     """
-    Return the newest user message in which a user said something, and what stands after it.
+    Return the newest words of a user, and what stands behind them.
 
-    System and developer messages after it do not count, nor does an assistant's prefill.
+    System and developer messages do not count, nor does an assistant's prefill.
     """
+    newest = newest_words(turns(document), author_of)
+    return Conversation(
+        user_texts=newest.texts,
+        ends_with_tool_output=newest.ends_with_tool_output,
+        unasked=newest.unasked,
+        newest=newest.place,
+        prefix=b",".join(bytes(raw) for raw in _messages(document)[: newest.place + 1]),
+    )
+
+
+def turns(document: Document) -> Iterator[Said]:
+    """Yield the messages of user, assistant and tools, the newest first."""
     messages = _messages(document)
-    ends_with_tool_output = unasked = passed = spoken = False
     for place in range(len(messages) - 1, -1, -1):
         message = _message(messages[place], place)
-        role = string(message.get("role"))
-        texts = _texts(message.get("content")) if role == "user" else ()
-        if texts and not is_said(texts):
-            passed = True
-            continue
-        if not spoken and role in _SPOKEN_ROLES:
-            spoken = True
-            ends_with_tool_output = role in _TOOL_ROLES
-            unasked = passed and role == "assistant"
-        if texts:
-            return Conversation(
-                user_texts=texts,
-                ends_with_tool_output=ends_with_tool_output,
-                unasked=unasked,
-                newest=place,
-                prefix=b",".join(bytes(raw) for raw in messages[: place + 1]),
-            )
-    return Conversation(ends_with_tool_output=ends_with_tool_output, unasked=passed)
+        match string(message.get("role")):
+            case "user" | "assistant" as role:
+                yield Said(place=place, role=role, texts=_texts(message.get("content")))
+            case "tool" | "function":
+                yield Said(place=place, role="tool", ends_in_tool_output=True)
 
 
 def needs_thread(document: Document) -> bool:

@@ -19,6 +19,7 @@ from refdesk.wires.messages.request import (
     read_head,
     search_tool,
     strip_search_tool,
+    turns,
     wants_json,
 )
 from refdesk.wires.messages.response import attach_search, error_body
@@ -50,5 +51,6 @@ __all__ = [
     "search_tool",
     "streamed",
     "strip_search_tool",
+    "turns",
     "wants_json",
 ]

@@ -8,7 +8,7 @@ stands.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Iterator
 from typing import Any, Final
 
 import msgspec
@@ -20,6 +20,7 @@ from refdesk.wires.base import Choice, Conversation, Head, SearchTool
 from refdesk.wires.document import Document, dump, elements, kind, members, string, value
 from refdesk.wires.messages.blocks import content_blocks, is_own_call, opened, text_of
 from refdesk.wires.messages.pairs import awaits_result
+from refdesk.wires.turns import AuthorOf, Said, newest_words
 
 _HOSTED: Final = re.compile(r"web_search_(\d+)")
 """Dated types: web_search_20250305, web_search_20260209, web_search_20260318, and those to come."""
@@ -83,23 +84,22 @@ def calls_directly(document: Document) -> bool:
     return found is not None and int(found[1][:8]) >= _DIRECT_SINCE
 
 
-def conversation(
-    document: Document, is_said: Callable[[Sequence[str]], bool] = lambda _: True
-) -> Conversation:
+def conversation(document: Document, author_of: AuthorOf | None = None) -> Conversation:
     """Return what is to be known of the messages; those of no known shape are passed over."""
     messages = _messages(document)
-    newest, texts, after_tools, unasked = _newest_text(messages, is_said)
-    prefix = b",".join(bytes(message) for message in messages[: newest + 1])
+    newest = newest_words(_turns(messages), author_of)
+    since = messages[newest.place + 1 :] if newest.texts else ()
+    prefix = b",".join(bytes(message) for message in messages[: newest.place + 1])
     if b'"cache_control"' in prefix:
         # Clients move their cache breakpoints along; the conversation stays the same.
         prefix = _CACHE_MARK.sub(b"", prefix)
     return Conversation(
-        user_texts=texts,
-        ends_with_tool_output=after_tools,
-        own_search_since=any(map(_holds_own_call, messages[newest + 1 :])) if texts else False,
+        user_texts=newest.texts,
+        ends_with_tool_output=newest.ends_with_tool_output,
+        own_search_since=any(map(_holds_own_call, since)),
         awaits_server_tool=awaits_result(messages),
-        unasked=unasked,
-        newest=newest,
+        unasked=newest.unasked,
+        newest=newest.place,
         prefix=prefix,
     )
 
@@ -193,33 +193,27 @@ def _choice(document: Document, hosted: list[dict[str, Raw]]) -> Choice:
             return "auto"
 
 
-def _newest_text(
-    messages: list[Raw], is_said: Callable[[Sequence[str]], bool]
-) -> tuple[int, tuple[str, ...], bool, bool]:
-    """
-    Return the place of the newest user message in which a user said something (-1 if none is), its
-    text, whether the input ends in tool outputs, and whether no user said anything after the
-    model's last answer.
-    """
-    after_tools = unasked = passed = False
-    last = True
-    for at in range(len(messages) - 1, -1, -1):
-        message = opened(messages[at])
+def turns(document: Document) -> Iterator[Said]:
+    """Yield the messages of user and assistant, the newest first."""
+    return _turns(_messages(document))
+
+
+def _turns(messages: list[Raw]) -> Iterator[Said]:
+    for place in range(len(messages) - 1, -1, -1):
+        message = opened(messages[place])
         role = string(message.get("role"))
-        if role not in ("user", "assistant"):
-            continue  # Claude Code writes system messages after the user's.
-        texts = _texts(message) if role == "user" else ()
-        said = bool(texts) and is_said(texts)
-        if last and role == "user":
-            after_tools = _ends_in_tool_output(message, said=said)
-        if said:
-            return at, texts, after_tools, unasked
-        if last and texts and not after_tools:
-            passed = True
-            continue
-        unasked = unasked or (last and passed and role == "assistant")
-        last = False
-    return -1, (), after_tools, passed
+        if role == "assistant":
+            yield Said(place=place, role="assistant", texts=_texts(message))
+        elif role == "user":
+            # Claude Code writes system messages after the user's; they take no turn.
+            yield Said(
+                place=place,
+                role="user",
+                texts=_texts(message),
+                holds_tool_output=b'"tool_result"' in bytes(messages[place])
+                and any(_is_tool_output(opened(block)) for block in content_blocks(message)),
+                ends_in_tool_output=_ends_in_tool_output(message),
+            )
 
 
 def _texts(message: dict[str, Raw]) -> tuple[str, ...]:
@@ -230,12 +224,12 @@ def _texts(message: dict[str, Raw]) -> tuple[str, ...]:
     return tuple(text for text in parts if text and text.strip())
 
 
-def _ends_in_tool_output(message: dict[str, Raw], *, said: bool) -> bool:
+def _ends_in_tool_output(message: dict[str, Raw]) -> bool:
     for block in reversed(content_blocks(message)):
         table = opened(block)
-        if string(table.get("type")) == "tool_result":
+        if _is_tool_output(table):
             return True
-        if said and (text_of(table) or "").strip():
+        if (text_of(table) or "").strip():
             return False
     return False
 
@@ -258,6 +252,10 @@ def _holds_own_call(raw: Raw) -> bool:
         string(block.get("type")) == "server_tool_use" and is_own_call(string(block.get("id")))
         for block in blocks
     )
+
+
+def _is_tool_output(block: dict[str, Raw]) -> bool:
+    return string(block.get("type")) == "tool_result"
 
 
 def _messages(document: Document) -> list[Raw]:

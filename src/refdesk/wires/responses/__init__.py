@@ -18,6 +18,7 @@ from refdesk.wires.responses.request import (
     inject,
     needs_thread,
     read_head,
+    turns,
     wants_json,
 )
 from refdesk.wires.responses.response import attach_search
@@ -46,6 +47,7 @@ __all__ = [
     "search_tool",
     "streamed",
     "strip_search_tool",
+    "turns",
     "wants_json",
 ]
 

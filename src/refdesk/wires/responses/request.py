@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Iterator
 from typing import Final
 
 from msgspec import Raw
@@ -11,6 +11,7 @@ from refdesk.errors import WireError
 from refdesk.wires.base import Conversation, Head
 from refdesk.wires.document import Document, dump, elements, kind, string
 from refdesk.wires.responses.items import entries, fields, found, given, is_own_call, item_type
+from refdesk.wires.turns import AuthorOf, Said, newest_words
 
 _INPUTS: Final = ("string", "array", "absent")
 _WORDS: Final = {b"true": True, b"false": False}
@@ -45,49 +46,46 @@ def read_head(document: Document) -> Head:
     return Head(model=model, stream=stream)
 
 
-def conversation(
-    document: Document, is_said: Callable[[Sequence[str]], bool] = lambda _: True
-) -> Conversation:
+def conversation(document: Document, author_of: AuthorOf | None = None) -> Conversation:
     """
-    Return the newest user message in which a user said something, and what stands after it.
+    Return the newest words of a user, and what stands behind them.
 
-    System and developer messages after it do not count, nor does an assistant's prefill.
+    System and developer messages do not count, nor does an assistant's prefill.
     """
+    newest = newest_words(turns(document), author_of)
     raw = document.get("input")
-    if raw is None:
-        return Conversation()
-    if kind(raw) == "string":
-        said = (string(raw) or "",)
-        return Conversation(user_texts=said, unasked=not is_said(said), prefix=bytes(raw))
+    whole = raw is not None and kind(raw) == "string"
+    items = [] if whole else entries(raw)
+    return Conversation(
+        user_texts=newest.texts,
+        ends_with_tool_output=newest.ends_with_tool_output,
+        unasked=newest.unasked,
+        newest=newest.place,
+        own_search_since=any(is_own_call(fields(item)) for item in items[newest.place + 1 :]),
+        prefix=bytes(raw)
+        if raw is not None and whole
+        else b",".join(bytes(each) for each in items[: newest.place + 1]),
+    )
+
+
+def turns(document: Document) -> Iterator[Said]:
+    """Yield the items of user, assistant and tools, the newest first."""
+    raw = document.get("input")
+    if raw is not None and kind(raw) == "string":
+        yield Said(place=0, role="user", texts=(string(raw) or "",))
+        return
     items = entries(raw)
-    ends_with_tool_output = own_search_since = unasked = passed = spoken = False
     for place in range(len(items) - 1, -1, -1):
         item = fields(items[place])
         type_ = item_type(item)
         role = string(item.get("role")) if type_ == "message" else None
-        texts = _texts(item.get("content")) if role == "user" else ()
-        if texts and not is_said(texts):
-            passed = True
-            continue
-        if not spoken and role not in _ASIDE:
-            spoken = True
-            ends_with_tool_output = type_.endswith("_output")
-            unasked = passed and not ends_with_tool_output and role != "user"
-        own_search_since = own_search_since or is_own_call(item)
-        if texts:
-            return Conversation(
-                user_texts=texts,
-                ends_with_tool_output=ends_with_tool_output,
-                own_search_since=own_search_since,
-                unasked=unasked,
-                newest=place,
-                prefix=b",".join(bytes(each) for each in items[: place + 1]),
-            )
-    return Conversation(
-        ends_with_tool_output=ends_with_tool_output,
-        own_search_since=own_search_since,
-        unasked=passed,
-    )
+        if role == "user":
+            yield Said(place=place, role="user", texts=_texts(item.get("content")))
+        elif type_.endswith("_output"):
+            yield Said(place=place, role="tool", ends_in_tool_output=True)
+        elif role not in _ASIDE:
+            texts = _texts(item.get("content")) if role == "assistant" else ()
+            yield Said(place=place, role="assistant", texts=texts)
 
 
 def needs_thread(document: Document) -> bool:
@@ -135,7 +133,7 @@ def _texts(content: Raw | None) -> tuple[str, ...]:
     return tuple(text for text in texts if text is not None)
 
 
-_TEXT_PARTS: Final = ("input_text", "text")
+_TEXT_PARTS: Final = ("input_text", "output_text", "text")
 
 
 def _parts(content: Raw | None, place: int) -> list[Raw | dict[str, str | Raw]]:
