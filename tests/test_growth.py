@@ -23,6 +23,7 @@ from ambiguity import Attack, attacks
 from foreign import Pattern, Reader, patterns, readers
 from growing import growth
 from refdesk.providers import PROVIDERS
+from refdesk.wires.base import Kept
 
 AREAS = sorted(each.name for each in pkgutil.iter_modules(refdesk.__path__))
 UNITS = [
@@ -44,7 +45,11 @@ MADE_WHEN_RUN: dict[tuple[str, str], str] = {
         "b'(?<![\\\\w.-])' + name + b'(?![\\\\w.-])'",
     ): "an escaped name between two characters",
     ("refdesk.gateway.targets", "translate(alias)"): "a glob of the operator's, on a bounded name",
-    ("refdesk.providers._base", "rule.models"): "tried in test_models_of_providers",
+    ("refdesk.providers._base", "rule.models"): "tried in test_patterns_of_providers",
+    ("refdesk.providers._base", "self.tools"): "tried in test_patterns_of_providers",
+    ("refdesk.providers._base", "self.domains"): "tried in test_patterns_of_providers",
+    ("refdesk.wires.base", "self.ids"): "tried in test_patterns_of_providers",
+    ("refdesk.wires.base", "self.payloads"): "tried in test_patterns_of_providers",
     (
         "refdesk.search._intent_rules",
         "f'\\\\A(?:{joined})\\\\Z' if whole else joined",
@@ -144,14 +149,20 @@ def test_steep_patterns_are_found(pattern: str, method: str) -> None:
     assert pattern_growth(steep, method)
 
 
-def test_models_of_providers() -> None:
-    """No pattern of a provider's models takes more than linear time."""
+def test_patterns_of_providers() -> None:
+    """No pattern of a provider's models, tools and marks takes more than linear time."""
     steep = {}
     for name in PROVIDERS.names():
-        for rule in PROVIDERS.get(name).hosted:
-            pattern = Pattern(name, "refdesk.providers", re.compile(rule.models), {"fullmatch"})
+        provider = PROVIDERS.get(name)
+        texts = [Kept().ids]
+        for rule in (*provider.hosted, *provider.families):
+            texts += [rule.models, rule.tools, rule.domains]
+        for kept in provider.kept.values():
+            texts += [kept.ids, kept.payloads]
+        for text in dict.fromkeys(texts):
+            pattern = Pattern(name, "refdesk.providers", re.compile(text), {"fullmatch"})
             if found := pattern_growth(pattern, "fullmatch"):
-                steep[rule.models] = found
+                steep[text] = found
 
     assert not steep
 
