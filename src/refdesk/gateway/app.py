@@ -114,7 +114,7 @@ class Gateway:
     async def _answer(self, request: _Request, document: Document, body: bytes, head: Head) -> None:
         if not request.way.terms.keeps_threads and request.wire.needs_thread(document):
             raise x.thread_refusal()
-        if _concerns_search(body, request.wire):
+        if request.way.terms.always or _concerns_search(body, request.wire):
             await self._exchange(request, document)
         elif head.stream:
             await self._pass_stream(request, bytes(document))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fnmatch import translate
 from typing import Final
 
@@ -19,6 +19,9 @@ from refdesk.wires.base import Wire
 
 _VARIANT: Final = re.compile(r"\[[^\[\]]*\]$")
 """A suffix such as ``[1m]``: a long-context variant in the client's words."""
+
+ONLINE: Final = ":online"
+"""What follows a model's name where each user turn is to be searched, declared or not."""
 
 _PATTERN: Final = re.compile(r"[*?\[]")
 """What makes an alias a pattern of `fnmatch`."""
@@ -74,13 +77,14 @@ class Targets:
     All models that can be asked for.
 
     A name is looked up as an entry, then as an alias (first match in file order), then without a
-    variant such as ``[1m]``, and is `default_model`'s where nothing matches.
+    variant such as ``[1m]``, and is `default_model`'s where nothing matches.  A name that ends in
+    ``:online`` and is not configured so is looked up without it: that model, always searched for.
     """
 
     by_name: dict[str, Target]
     listed: dict[str, Target]
     """Every name that can be asked for and is no pattern: entries, then their aliases."""
-    _aliases: list[tuple[re.Pattern[str], Target]]
+    _aliases: list[tuple[str, re.Pattern[str], Target]]
     _default: Target | None
     _known: dict[str, Target | None] = field(default_factory=dict)
 
@@ -100,7 +104,7 @@ class Targets:
                     f"{MAX_NAME_CHARS}",
                     param="model",
                 ) from None
-            target = self._find(name) or self._find(_VARIANT.sub("", name)) or self._default
+            target = self._look_up(name) or self._stand_in(name)
             if len(self._known) >= _REMEMBERED_NAMES:
                 # Names that a client makes up must not keep out those that are in use.
                 self._known.clear()
@@ -115,22 +119,50 @@ class Targets:
             )
         return target
 
-    def _find(self, name: str) -> Target | None:
+    def _look_up(self, name: str) -> Target | None:
+        bare = _VARIANT.sub("", name)
+        if not bare.endswith(ONLINE):
+            return self._find(name) or self._find(bare)
+        if target := self.by_name.get(name) or self._find(bare, ending=ONLINE):
+            return target
+        plain = bare.removesuffix(ONLINE)
+        return online(self._find(plain) or self._find(_VARIANT.sub("", plain)))
+
+    def _stand_in(self, name: str) -> Target | None:
+        searched = _VARIANT.sub("", name).endswith(ONLINE)
+        return online(self._default) if searched else self._default
+
+    def _find(self, name: str, *, ending: str = "") -> Target | None:
+        """Return the entry of a name, or the first of its aliases that has this ending."""
         if target := self.by_name.get(name):
             return target
-        return next((target for pattern, target in self._aliases if pattern.match(name)), None)
+        for alias, pattern, target in self._aliases:
+            if alias.endswith(ending) and pattern.match(name):
+                return target
+        return None
+
+
+def online(target: Target | None) -> Target | None:
+    """Return a model for which each user turn is searched, whatever its entry says."""
+    if target is None:
+        return None
+    ways = {
+        wire: replace(way, terms=replace(way.terms, always=True))
+        for wire, way in target.ways.items()
+    }
+    return replace(target, ways=ways)
 
 
 def build_targets(config: Config, wires: Mapping[str, Wire]) -> Targets:
     """Work out every model's address and terms once, so that requests only look up."""
     by_name: dict[str, Target] = {}
     plain: dict[str, Target] = {}
-    aliases: list[tuple[re.Pattern[str], Target]] = []
+    aliases: list[tuple[str, re.Pattern[str], Target]] = []
     for name, model in config.models.items():
         target = _target(name, model, config, wires)
         by_name[name] = target
         plain |= {alias: target for alias in model.aliases if not _PATTERN.search(alias)}
-        aliases += [(re.compile(translate(alias)), target) for alias in model.aliases]
+        aliases += [(alias, re.compile(translate(alias)), target) for alias in model.aliases]
     default = by_name.get(config.default_model) if config.default_model else None
     listed = by_name | {alias: it for alias, it in plain.items() if alias not in by_name}
     return Targets(by_name, listed, aliases, default)
@@ -211,6 +243,7 @@ def _way(
             accepts_tool=accepts,
             accepts_source=source,
             kept=kept(upstream.provider, wire, metadata=model.capabilities.web_search),
+            always=model.search is not None and model.search.declare == "always",
             keeps_threads=upstream.provider == "anthropic",
             rule=verdict.rule,
             max_query_chars=search.max_query_chars,
