@@ -12,6 +12,7 @@ from refdesk.config.schema import Config, ModelEntry, UpstreamEntry, WireName
 from refdesk.config.schema import SearchSwitch as ConfiguredSwitch
 from refdesk.errors import WireError
 from refdesk.gateway.exchange import Terms
+from refdesk.gateway.places import Place, build_places, head_of, headers_set, unfetchable
 from refdesk.gateway.route import Decision, SearchSwitch, decide
 from refdesk.providers import Verdict, accepts_tool, capability, kept
 from refdesk.upstream import Origin
@@ -84,8 +85,12 @@ class Targets:
     by_name: dict[str, Target]
     listed: dict[str, Target]
     """Every name that can be asked for and is no pattern: entries, then their aliases."""
+    places: dict[str, Place]
+    """Every upstream, by its name."""
     _aliases: list[tuple[str, re.Pattern[str], Target]]
     _default: Target | None
+    _shared: bool = False
+    """Whether several processes answer, each with a memory of its own."""
     _known: dict[str, Target | None] = field(default_factory=dict)
 
     def find(self, name: str) -> Target:
@@ -118,6 +123,15 @@ class Targets:
                 param="model",
             )
         return target
+
+    def names(self, name: str) -> bool:
+        """Return whether a model has this name, without `default_model`'s standing in."""
+        return self._look_up(name) is not None
+
+    def unfetchable(self, target: Target) -> str:
+        """Return why an answer of a model cannot be fetched later (Responses), else an empty
+        string."""
+        return unfetchable(self.places, target.upstream, shared=self._shared)
 
     def _look_up(self, name: str) -> Target | None:
         bare = _VARIANT.sub("", name)
@@ -165,7 +179,14 @@ def build_targets(config: Config, wires: Mapping[str, Wire]) -> Targets:
         aliases += [(alias, re.compile(translate(alias)), target) for alias in model.aliases]
     default = by_name.get(config.default_model) if config.default_model else None
     listed = by_name | {alias: it for alias, it in plain.items() if alias not in by_name}
-    return Targets(by_name, listed, aliases, default)
+    return Targets(
+        by_name,
+        listed,
+        build_places(config),
+        aliases,
+        default,
+        _shared=config.server.workers > 1,
+    )
 
 
 def explain(
@@ -203,7 +224,7 @@ def _target(name: str, model: ModelEntry, config: Config, wires: Mapping[str, Wi
             for wire in upstream.wire
             if wire in wires
         },
-        set_headers=frozenset(header.lower().encode("latin-1") for header in upstream.headers),
+        set_headers=headers_set(upstream),
     )
 
 
@@ -216,14 +237,6 @@ def _way(
     config: Config,
 ) -> Way:
     origin, prefix = Origin.parse(upstream.base_url)
-    headers = {"host": origin.authority, "accept-encoding": "identity"}
-    if upstream.api_key is not None:
-        key = upstream.api_key.get_secret_value()
-        headers |= {"x-api-key": key} if wire == "messages" else {"authorization": f"Bearer {key}"}
-    headers |= {
-        header.lower(): value.get_secret_value() for header, value in upstream.headers.items()
-    }
-    lines = "".join(f"{header}: {value}\r\n" for header, value in headers.items())
     decision, verdict = explain(name, model, upstream, wire)
     accepts, source = accepts_tool(
         upstream.provider,
@@ -236,7 +249,7 @@ def _way(
     return Way(
         origin=origin,
         line=f"POST {prefix or '/v1'}{path}".encode("latin-1"),
-        head=f" HTTP/1.1\r\n{lines}".encode("latin-1"),
+        head=head_of(upstream, wire),
         terms=Terms(
             decision=decision,
             mode=decision.mode or search.mode,
