@@ -41,6 +41,7 @@ from refdesk.upstream import Origin, Reply, UpstreamClient
 from refdesk.wires import chat, messages, responses
 from refdesk.wires.base import Head, StreamRewriter, Wire
 from refdesk.wires.document import Document, dump
+from refdesk.wires.told import error_in_body, error_in_stream
 
 WIRES: Final[Mapping[str, Wire]] = {"messages": messages, "chat": chat, "responses": responses}
 MAX_ANSWER_BYTES: Final = 128 * 1024 * 1024
@@ -447,7 +448,8 @@ class Request:
         await self.client.answer(status, self.head_lines(to_client(headers)), body)
 
     def _look_at(self, body: bytes) -> None:
-        """Take down the id of an answer that the upstream keeps."""
+        """Take down what a whole answer tells: an error, and the id that the upstream keeps."""
+        self._note(error_in_body(body))
         if self.keeps:
             self._keep(id_of(body))
 
@@ -557,11 +559,14 @@ class Request:
                         head += chunk[: _KEPT_BYTES - len(head)]
                         if self.keeps:
                             self._keep(id_in_stream(head))
-                    tail = chunk if len(chunk) >= 4096 else (tail + chunk)[-_KEPT_BYTES:]
+                    # The last event is to be seen from its beginning.
+                    holds = len(chunk) >= 4096 and chunk.find(b"\n\n", 0, -2) >= 0
+                    tail = chunk if holds else (tail + chunk)[-_KEPT_BYTES:]
         except TimeoutError:
             fault = _too_long(limit)
         except UpstreamError as exc:
             fault = exc
+        self._note(error_in_stream(head, tail))
         # What is no stream, whatever its label says, gets no stream's ending.
         is_stream = not head or forms.is_stream(head, whole=True)
         if fault is None and is_stream and not self.wire.is_complete(tail):
@@ -584,7 +589,9 @@ class Request:
                         head += chunk[: _KEPT_BYTES - len(head)]
                         if self.keeps:
                             self._keep(id_in_stream(head))
-                    tail = chunk if len(chunk) >= 4096 else (tail + chunk)[-_KEPT_BYTES:]
+                    # The last event is to be seen from its beginning.
+                    holds = len(chunk) >= 4096 and chunk.find(b"\n\n", 0, -2) >= 0
+                    tail = chunk if holds else (tail + chunk)[-_KEPT_BYTES:]
                 if not self.wire.is_complete(tail):
                     self.entry.end = "upstream_cut"
                     self.entry.error = _NOT_COMPLETE
@@ -593,13 +600,23 @@ class Request:
             fault = _too_long(limit)
         except UpstreamError as exc:
             fault = exc
+        self._note(error_in_stream(head, tail))
         if fault is not None:
             await self._break(fault, rewriter.fail(str(fault)))
         self.entry.unknown_citations = rewriter.unknown_citations
 
+    def _note(self, told: str) -> None:
+        """Take down the type of an error that the upstream told in its answer, if it is one."""
+        entry = self.entry
+        entry.told = told
+        if told and not entry.end:
+            entry.end = "upstream_error"
+            entry.error = f"the upstream told an error in its answer: {told}"
+
     async def _break(self, exc: UpstreamError, ending: bytes) -> None:
-        self.entry.end = "upstream_cut"
-        self.entry.error = str(exc)
+        if not self.entry.told:
+            self.entry.end = "upstream_cut"
+            self.entry.error = str(exc)
         await self.client.write(ending)
 
     async def refuse(
