@@ -40,6 +40,7 @@ MADE_WHEN_RUN: dict[tuple[str, str], str] = {
     ("refdesk.cli._record", "translate(alias)"): "a glob of the operator's, in a command",
     ("refdesk.db.generate.quantities", "pattern"): "a part of _QUANTITY, on what that matched",
     ("refdesk.db.generate.time_words", "pattern"): "found as _COMPILED",
+    ("refdesk.gateway.endpoints", "pattern"): "found as ENDPOINTS",
     (
         "refdesk.gateway.refusals",
         "b'(?<![\\\\w.-])' + name + b'(?![\\\\w.-])'",

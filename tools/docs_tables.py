@@ -162,6 +162,16 @@ def _options(options: type[BaseModel], left_out: set[str]) -> Iterator[str]:
     yield ""
 
 
+def lacks_table() -> str:
+    """Return a table of what providers are known not to have, with the evidence."""
+    rows = [
+        f"| `{name}` | {service.replace('_', ' ')} | {evidence} |"
+        for name in PROVIDERS.names()
+        for service, evidence in PROVIDERS.get(name).lacks.items()
+    ]
+    return "\n".join(["| provider | lacks | evidence |", "| --- | --- | --- |", *rows])
+
+
 def provider_matrix() -> str:
     """Return a table of what is known of each provider's own search, with the evidence."""
     rows = [
@@ -200,6 +210,7 @@ TABLES: dict[str, Callable[[], str]] = {
     "engines": engine_summary,
     "engine-options": engine_options,
     "providers": provider_matrix,
+    "provider-lacks": lacks_table,
     "limit-settings": settings_table,
     "limit-constants": constants_table,
 }

@@ -171,14 +171,42 @@ def test_unknown(refdesk: Command) -> None:
         ("gpt-5[1m]", "local", "the alias 'gpt-?' of 'local', '[1m]' set aside"),
         ("gpt-5.1", "gpt-5.1", "the entry of that name"),
         ("zzz", "local", "default_model: local"),
+        ("own:online", "own", "the entry of that name, ':online' set aside"),
+        ("gpt-5:online", "local", "the alias 'gpt-?' of 'local', ':online' set aside"),
+        ("own:online[1m]", "own", "the entry of that name, ':online[1m]' set aside"),
+        ("own[1m]:online", "own", "the entry of that name, '[1m]:online' set aside"),
+        ("zzz:online", "local", "default_model: local"),
     ],
 )
 def test_matched(folder: Path, name: str, entry: str, how: str) -> None:
     """How a name led to an entry is said as the gateway finds it."""
     (folder / "refdesk.yaml").write_text(YAML)
     config: Config = load(folder / "refdesk.yaml", env={}).config
-    assert build_targets(config, WIRES).find(name).name == entry
+    target = build_targets(config, WIRES).find(name)
+    assert target.name == entry
     assert matched(config, name, entry) == how
+    assert {way.terms.always for way in target.ways.values()} == {":online" in name}
+
+
+def test_each_user_turn(refdesk: Command) -> None:
+    """What is searched without a declaration is said, with who searches then and who set it."""
+    said = "  said: {upstream: oa, model: gpt-5.1, search: {declare: always}}\n"
+    yaml = YAML.replace("models:\n", f"models:\n{said}")
+    record = refdesk("models", "explain", "said", "--json", yaml=yaml).json
+    assert record["declare"]["value"] == "always"
+    assert record["declare"]["source"].startswith("models.said.search.declare, refdesk.yaml:")
+    by_wire = {wire["wire"]: wire for wire in record["wires"]}
+    assert by_wire["responses"]["route"] == "hosted"
+    assert by_wire["responses"]["undeclared"]["route"] == "gateway"
+    assert "did not declare" in by_wire["responses"]["undeclared"]["reason"]
+
+    out = refdesk("models", "explain", "local:online", yaml=YAML).out
+    lines = [" ".join(line.split()) for line in out.splitlines()]
+    assert "searched each user turn, declared or not (the name 'local:online')" in lines
+    assert "not declared PASS: gateway search is switched off" in lines
+    plain = refdesk("models", "explain", "own", "--json", yaml=YAML).json
+    assert plain["declare"]["value"] == "client"
+    assert {wire["undeclared"] for wire in plain["wires"]} == {None}
 
 
 def test_text(refdesk: Command) -> None:

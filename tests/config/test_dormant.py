@@ -52,6 +52,42 @@ def test_what_is_asked_for_in_vain_is_named(tree: dict[str, Any], key: str) -> N
     assert "has no effect yet" in told[0]
 
 
+@pytest.mark.parametrize(
+    ("upstream", "search", "told"),
+    [
+        ({}, {"declare": "always"}, False),
+        ({}, {"declare": "always", "enabled": "off"}, True),
+        ({"enabled": "off"}, {"declare": "always"}, True),
+        ({"enabled": "off"}, {"declare": "always", "enabled": "on"}, False),
+        ({"enabled": "off"}, {"declare": "always", "engine": "ddgs"}, False),
+        ({"enabled": "off"}, {"declare": "client"}, False),
+    ],
+)
+def test_a_search_for_each_turn_that_is_switched_off(
+    upstream: dict[str, Any], search: dict[str, Any], told: bool
+) -> None:
+    """`declare: always` beside a switch that is off is told, whichever layer has the switch."""
+    config = Config.model_validate(
+        {
+            "upstreams": {"up": {**UP["up"], "search": upstream}},
+            "models": {"m": {"upstream": "up", "search": search}},
+        }
+    )
+    notes = [note for note in dormant(config) if note.startswith("models.m.search.declare:")]
+    assert len(notes) == told
+
+
+def test_a_name_that_hides_another() -> None:
+    """A model whose name ends in `:online` is told to hide what the name would stand for."""
+    models = {
+        "m": {"upstream": "up"},
+        "m:online": {"upstream": "up"},
+        "x:online": {"upstream": "up"},
+    }
+    notes = dormant(Config.model_validate({"upstreams": UP, "models": models}))
+    assert [note.split(":online")[0] for note in notes] == ["models.m"]
+
+
 def test_knowledge_and_databases_are_there() -> None:
     """Collections, databases, engines that are one of them, and who writes queries: all work."""
     config = Config.model_validate(

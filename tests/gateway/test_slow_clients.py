@@ -115,12 +115,14 @@ class TestHalfSentBodies:
         """Its connection ends on every route, be the body read or not."""
         places = [(m, p) for m in ("GET", "POST", "DELETE", "PUT") for p in routes(impatient, m)]
         begun = [head(f"{m} {p} HTTP/1.1", "content-length: 100000") + sent for m, p in places]
+        # Some at a time: clients that are not given time to read an answer may not see it.
+        got: list[bytes] = []
+        for at in range(0, len(begun), 20):
+            got += await asyncio.gather(*(ends(impatient, each) for each in begun[at : at + 20]))
 
-        for place, got in zip(
-            places, await asyncio.gather(*(ends(impatient, each) for each in begun)), strict=True
-        ):
-            assert got.startswith(b"HTTP/1.1 "), place
-            assert got.count(b"HTTP/1.1 ") == 1, place
+        for place, one in zip(places, got, strict=True):
+            assert one.startswith(b"HTTP/1.1 "), place
+            assert one.count(b"HTTP/1.1 ") == 1, place
 
     async def test_a_byte_after_the_answer(self, impatient: Desk) -> None:
         """A byte of the body that follows the answer changes nothing."""

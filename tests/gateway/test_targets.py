@@ -53,6 +53,62 @@ def test_names(name: str, entry: str | None) -> None:
     assert "default_model" in str(refused.value)
 
 
+@pytest.mark.parametrize(
+    ("name", "entry", "always"),
+    [
+        ("small:online", "small", True),
+        ("claude-haiku-4-5:online", "small", True),
+        ("claude-opus-4-8[1m]:online", "big", True),
+        ("claude-opus-4-8:online[1m]", "big", True),
+        ("big[1m]:online", "big", True),
+        ("own:online", "own:online", False),
+        ("own:online[1m]", "own:online", False),
+        ("own:online:online", "own:online", True),
+        ("nick:online", "big", False),
+        ("nick:online:online", "big", True),
+        ("wild-x:online", "small", False),
+        ("wild-x", "big", False),
+        ("small:ONLINE", None, False),
+        ("small:online ", None, False),
+        ("other:online", None, False),
+        (":online", None, False),
+    ],
+)
+def test_names_of_models_that_are_always_searched(
+    name: str, entry: str | None, always: bool
+) -> None:
+    """`NAME:online` is that model with a search for each user turn; a configured name wins."""
+    up = {"base_url": "https://api.example.com/v1", "wire": ["chat", "messages"]}
+    models = {
+        "small": {"upstream": "up", "aliases": ["claude-haiku-*", "wild-*:online"]},
+        "big": {"upstream": "up", "aliases": ["claude-*", "big[1m]", "nick:online", "wild-*"]},
+        "own:online": {"upstream": "up"},
+    }
+    tree = {"upstreams": {"up": up}, "models": models, "engines": {}}
+    found = build_targets(Config.model_validate(tree), WIRES)
+    if entry is None:
+        with pytest.raises(WireError, match="no model is called"):
+            found.find(name)
+        default = build_targets(Config.model_validate(tree | {"default_model": "big"}), WIRES)
+        stands_in = default.find(name)
+        assert stands_in.name == "big"
+        assert stands_in.ways["chat"].terms.always is name.endswith(":online")
+        return
+    target = found.find(name)
+    assert target.name == entry
+    assert {way.terms.always for way in target.ways.values()} == {always}
+    assert {way.terms.always for way in found.find("small").ways.values()} == {False}
+
+
+def test_a_setting_alone_replaces_nothing() -> None:
+    """`declare` says nothing about who searches: the upstream's switch still holds."""
+    up = {"base_url": "https://api.example.com/v1", "search": {"enabled": "on", "engine": "ddgs"}}
+    models = {"m": {"upstream": "up", "search": {"declare": "always"}}}
+    found = build_targets(Config.model_validate({"upstreams": {"up": up}, "models": models}), WIRES)
+    terms = found.find("m").ways["chat"].terms
+    assert (terms.always, terms.decision.engine, terms.decision.layer) == (True, "ddgs", "upstream")
+
+
 def test_names_are_not_remembered_without_end() -> None:
     """A client that makes up names fills no memory, and keeps no name out that is in use."""
     for table in (targets("big"), targets()):

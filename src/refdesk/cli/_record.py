@@ -16,11 +16,13 @@ from refdesk.config.layers import dotted
 from refdesk.config.schema import Config, SearchSwitch, WireName
 from refdesk.errors import SearchError
 from refdesk.gateway.app import WIRES
+from refdesk.gateway.exchange import route_for
 from refdesk.gateway.route import Decision, Route
-from refdesk.gateway.targets import Target, build_targets, explain
+from refdesk.gateway.targets import ONLINE, Target, build_targets, explain
 from refdesk.providers import Verdict, accepts_tool
 from refdesk.web.engines import BaseEngine
 from refdesk.web.select import order
+from refdesk.wires.base import SearchTool
 
 _VARIANT: Final = re.compile(r"\[[^\[\]]*\]$")
 
@@ -47,6 +49,7 @@ def decision_record(
     return {
         "asked": name,
         "matched": matched(config, name, target.name),
+        "declare": _declare(loaded, name, target),
         "model": target.name,
         "upstream": target.upstream,
         "provider": target.provider,
@@ -62,22 +65,44 @@ def decision_record(
 
 def matched(config: Config, name: str, entry: str) -> str:
     """Return how a client's name led to an entry, in words."""
-    plain = _VARIANT.sub("", name)
-    for text in dict.fromkeys((name, plain)):
-        aside = "" if text == name else f", {name.removeprefix(plain)!r} set aside"
+    for text in _readings(name):
+        aside = "" if text == name else f", {name.removeprefix(text)!r} set aside"
         if text == entry:
             return f"the entry of that name{aside}"
-        for alias in config.models[entry].aliases if text not in config.models else ():
-            if re.match(translate(alias), text) and _first_alias(config, text) == entry:
+        if text not in config.models and (found := _first_alias(config, text)):
+            alias, owner = found
+            if owner == entry:
                 return f"the alias {alias!r} of {entry!r}{aside}"
     return f"default_model: {entry}"
 
 
-def _first_alias(config: Config, text: str) -> str | None:
+def _readings(name: str) -> dict[str, None]:
+    """Return what a name is looked up as, in this order."""
+    bare = _VARIANT.sub("", name)
+    plain = bare.removesuffix(ONLINE)
+    longer = (bare,) if plain != bare else (name, bare)
+    return dict.fromkeys((*longer, plain, _VARIANT.sub("", plain)))
+
+
+def _first_alias(config: Config, text: str) -> tuple[str, str] | None:
+    """Return the first alias that matches, and its entry."""
+    ending = ONLINE if text.endswith(ONLINE) else ""
     for entry, model in config.models.items():
-        if any(re.match(translate(alias), text) for alias in model.aliases):
-            return entry
+        for alias in model.aliases:
+            if alias.endswith(ending) and re.match(translate(alias), text):
+                return alias, entry
     return None
+
+
+def _declare(loaded: Loaded, name: str, target: Target) -> dict[str, str]:
+    """Return which requests are searched for: those that declare it, or each user turn."""
+    path = ("models", target.name, "search", "declare")
+    search = loaded.config.models[target.name].search
+    if search is not None and search.declare == "always":
+        return {"value": "always", "source": f"{dotted(path)}, {_place(loaded, path)}"}
+    if any(way.terms.always for way in target.ways.values()):
+        return {"value": "always", "source": f"the name {name!r}"}
+    return {"value": "client", "source": f"{dotted(path)}, {_place(loaded, path)}"}
 
 
 def _on_wire(
@@ -99,6 +124,7 @@ def _on_wire(
         "route": decision.route.value,
         "layer": decision.layer,
         "reason": decision.why,
+        "undeclared": _undeclared(target, wire),
         "layers": list(_layers(loaded, target, decision, verdict)),
         "capability": {
             "verdict": verdict.capability,
@@ -109,6 +135,15 @@ def _on_wire(
         "mode": _mode(loaded, decision),
         "accepts_search_tool": {"value": accepts, "source": source},
     }
+
+
+def _undeclared(target: Target, wire: WireName) -> dict[str, str] | None:
+    """Return who searches for a user turn that declares no search; None where nobody does."""
+    way = target.ways.get(wire)
+    if way is None or not way.terms.always:
+        return None
+    route, why = route_for(way.terms, SearchTool(declared=False))
+    return {"route": route.value, "reason": why or way.terms.decision.why}
 
 
 def _layers(

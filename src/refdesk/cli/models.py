@@ -118,6 +118,9 @@ def _draw(record: Mapping[str, Any]) -> None:
 
     line("model", str(record["asked"]), style="bold")
     line("matched", str(record["matched"]))
+    declare = record["declare"]
+    if declare["value"] == "always":
+        line("searched", f"each user turn, declared or not ({declare['source']})")
     line("upstream", f"{record['upstream']} (provider {record['provider']})")
     line("asked as", f"{record['upstream_model']} at {record['base_url']}")
     for wire in record["wires"]:
@@ -126,6 +129,9 @@ def _draw(record: Mapping[str, Any]) -> None:
         line("wire", f"{wire['wire']}{served}", style="bold")
         line("route", wire["route"].upper(), 1, _MARKS[wire["route"]])
         line("because", f"{wire['reason']} ({wire['layer']} said so)", 1)
+        if undeclared := wire["undeclared"]:
+            said = f"{undeclared['route'].upper()}: {undeclared['reason']}"
+            line("not declared", said, 1, _MARKS[undeclared["route"]])
         for layer in wire["layers"]:
             mark = "→" if layer["decides"] else " "
             line(f"{mark} {layer['layer']}", _layer(layer), 1, "" if layer["decides"] else "dim")

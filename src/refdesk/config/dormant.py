@@ -1,5 +1,5 @@
 """
-Keys that may be written already and do nothing yet, so that whoever writes one is told.
+Keys that do nothing, so that whoever writes one is told: yet, or beside another key.
 
 What is left as the defaults have it is passed over: only who asks for something misses it.
 """
@@ -15,7 +15,13 @@ _LATER = "has no effect yet"
 
 def dormant(config: Config) -> tuple[str, ...]:
     """Return a sentence for each key that asks for what this release does not do."""
-    return (*_modes(config), *_models(config), *_sources(config), *_steps(config))
+    return (
+        *_modes(config),
+        *_models(config),
+        *_declared(config),
+        *_sources(config),
+        *_steps(config),
+    )
 
 
 def _modes(config: Config) -> Iterator[str]:
@@ -40,6 +46,28 @@ def _models(config: Config) -> Iterator[str]:
         for key in ("function_calling", "input_tokens"):
             if getattr(model.capabilities, key) is not None:
                 yield f"models.{name}.capabilities.{key}: {_LATER}"
+
+
+def _declared(config: Config) -> Iterator[str]:
+    for name, model in config.models.items():
+        if name.endswith(":online") and name.removesuffix(":online") in config.models:
+            yield (
+                f"models.{name}: clients that ask for {name!r} get this model, and not "
+                f"{name.removesuffix(':online')!r} with a search for each user turn"
+            )
+        search = model.search
+        if search is None or search.declare != "always":
+            continue
+        if search.model_fields_set & {"enabled", "engine", "mode"}:
+            enabled = search.enabled
+        else:
+            above = config.upstreams[model.upstream].search
+            enabled = above.enabled if above is not None else "default"
+        if enabled == "off":
+            yield (
+                f"models.{name}.search.declare: 'always' has no effect while gateway search is "
+                "switched off for it (enabled: off)"
+            )
 
 
 def _sources(config: Config) -> Iterator[str]:

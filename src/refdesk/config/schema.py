@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from fnmatch import fnmatchcase
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, TypeVar
 
 from pydantic import AfterValidator, Field, ValidationInfo, field_validator, model_validator
 
@@ -145,11 +145,27 @@ class SearchSwitch(Section):
     mode: Mode | None = Field(default=None, description="Instead of `gateway.search.mode`.")
 
 
-def _empty_is_unset(search: SearchSwitch | None) -> SearchSwitch | None:
+class ModelSearchSwitch(SearchSwitch):
+    """Who searches for a model, and for which requests."""
+
+    declare: Literal["client", "always"] = Field(
+        default="client",
+        description=(
+            "`client`: search where the client declares it; `always`: each user turn counts as if "
+            "it had, for clients that cannot declare it.  Alone it replaces nothing."
+        ),
+    )
+
+
+_Switch = TypeVar("_Switch", bound=SearchSwitch)
+
+
+def _empty_is_unset(search: _Switch | None) -> _Switch | None:
     return search if search and search.model_fields_set else None
 
 
 OptionalSwitch = Annotated[SearchSwitch | None, AfterValidator(_empty_is_unset)]
+OptionalModelSwitch = Annotated[ModelSearchSwitch | None, AfterValidator(_empty_is_unset)]
 
 
 class UpstreamEntry(Section):
@@ -210,7 +226,7 @@ class ModelEntry(Section):
     capabilities: Capabilities = Field(
         default=Capabilities(), description="What it can do, where that is known better here."
     )
-    search: OptionalSwitch = Field(
+    search: OptionalModelSwitch = Field(
         default=None,
         description="Replaces the upstream's `search` as a whole; an empty object is unset.",
     )

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import AsyncIterator, Callable, Coroutine, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
@@ -33,13 +33,15 @@ from refdesk.gateway.headers import refusal_headers, to_client, to_upstream
 from refdesk.gateway.log import Entry, RequestLog
 from refdesk.gateway.refusals import Refusals, Sender
 from refdesk.gateway.route import Route
+from refdesk.gateway.stored import StoredIds, id_in_stream, id_of, is_background, is_stored
 from refdesk.gateway.targets import MAX_NAME_CHARS, Target, Targets, Way
 from refdesk.ids import new_request_id
 from refdesk.types import ANONYMOUS, Caller
-from refdesk.upstream import Reply, UpstreamClient
+from refdesk.upstream import Origin, Reply, UpstreamClient
 from refdesk.wires import chat, messages, responses
 from refdesk.wires.base import Head, StreamRewriter, Wire
 from refdesk.wires.document import Document, dump
+from refdesk.wires.told import error_in_body, error_in_stream
 
 WIRES: Final[Mapping[str, Wire]] = {"messages": messages, "chat": chat, "responses": responses}
 MAX_ANSWER_BYTES: Final = 128 * 1024 * 1024
@@ -88,6 +90,8 @@ class Gateway:
     settings: Settings = field(default_factory=Settings)
     refusals: Refusals = field(default_factory=Refusals)
     """Upstreams that refuse a declared search tool."""
+    stored: StoredIds = field(default_factory=StoredIds)
+    """What upstreams keep for clients."""
     closing: bool = False
     """Answers under way go on; nothing new is begun."""
 
@@ -95,26 +99,46 @@ class Gateway:
         self, wire: Wire, scope: Scope, receive: Receive, send: Send, caller: Caller
     ) -> Coroutine[Any, Any, None]:
         """Answer a model request; whatever goes wrong is an answer too."""
-        return _Request(self, wire, scope, receive, send, caller).run(self._answer)
+        return Request(self, wire, scope, receive, send, caller).run(self._answer)
 
     def count_tokens(
         self, wire: Wire, scope: Scope, receive: Receive, send: Send, caller: Caller
     ) -> Coroutine[Any, Any, None]:
         """Answer a request to count tokens: what would go to the model is counted."""
-        return _Request(self, wire, scope, receive, send, caller).run(self._count)
+        return Request(self, wire, scope, receive, send, caller).run(self._count)
+
+    def serve(
+        self,
+        wire: Wire,
+        scope: Scope,
+        receive: Receive,
+        send: Send,
+        caller: Caller,
+        answer: Callable[[Request, bytes], Awaitable[None]],
+    ) -> Coroutine[Any, Any, None]:
+        """
+        Have any other request answered, in a wire's form where something goes wrong, and log it.
+
+        Args:
+            wire, scope, receive, send, caller: Of the request.
+            answer: Is given the request and its body.
+        """
+        return Request(self, wire, scope, receive, send, caller).run(answer, for_model=False)
 
     def refuse(
         self, wire: Wire, scope: Scope, receive: Receive, send: Send, fault: WireError
     ) -> Coroutine[Any, Any, None]:
         """Answer a request that the gate refused, and log it."""
-        return _Request(self, wire, scope, receive, send, ANONYMOUS).run_refused(fault)
+        return Request(self, wire, scope, receive, send, ANONYMOUS).run_refused(fault)
 
     # What a request is answered with
 
-    async def _answer(self, request: _Request, document: Document, body: bytes, head: Head) -> None:
+    async def _answer(self, request: Request, document: Document, body: bytes, head: Head) -> None:
         if not request.way.terms.keeps_threads and request.wire.needs_thread(document):
             raise x.thread_refusal()
-        if _concerns_search(body, request.wire):
+        if request.wire is not messages:
+            request.keeps = self._is_kept(request, document)
+        if request.way.terms.always or concerns_search(body, request.wire):
             await self._exchange(request, document)
         elif head.stream:
             await self._pass_stream(request, bytes(document))
@@ -122,9 +146,15 @@ class Gateway:
             reply = await request.call(bytes(document), whole=True)
             await request.answer(reply.status, reply.headers, reply.body)
 
-    async def _count(self, request: _Request, document: Document, body: bytes, head: Head) -> None:
+    async def _count(self, request: Request, document: Document, body: bytes, head: Head) -> None:
+        document = await self.without_marks(request, document, body)
+        reply = await request.call(bytes(document), whole=True, path=b"/count_tokens")
+        await request.answer(reply.status, reply.headers, reply.body)
+
+    async def without_marks(self, request: Request, document: Document, body: bytes) -> Document:
+        """Return a request of which the model is only to see the words: our marks become text."""
         wire, terms = request.wire, request.way.terms
-        if _concerns_search(body, wire):
+        if concerns_search(body, wire):
             marks = wire.find_marks(document)
             recalled = await self.driver.recall(x.Recall(marks, b""), request.entry)
             document = wire.restore(document, recalled.history, kept=terms.kept)
@@ -132,15 +162,35 @@ class Gateway:
             route, _ = x.route_for(terms, tool)
             if tool is not None and (route is Route.GATEWAY or not terms.accepts_tool):
                 document = wire.strip_search_tool(document)
-        reply = await request.call(bytes(document), whole=True, path=b"/count_tokens")
-        await request.answer(reply.status, reply.headers, reply.body)
+        return document
 
-    async def _pass_stream(self, request: _Request, body: bytes) -> None:
+    def _is_kept(self, request: Request, document: Document) -> bool:
+        """Return whether the upstream keeps the answer; WireError where it could not be fetched."""
+        if request.wire is not responses:
+            return is_stored(request.wire.NAME, document)
+        target = request.target
+        if is_background(document) and (missing := self.targets.unfetchable(target)):
+            raise WireError(
+                f"background is true, and the answer could not be fetched: {missing}; send the "
+                "request without it",
+                param="background",
+            )
+        named = self.stored.named(document, request.caller.key_id)
+        if named is not None and named[1].upstream != target.upstream:
+            raise WireError(
+                f"{named[0]} is kept by the upstream {named[1].upstream!r}, and the model "
+                f"{target.name!r} is served by {target.upstream!r}; send the conversation whole, "
+                "or name a model of that upstream",
+                param=named[0],
+            )
+        return is_stored(request.wire.NAME, document)
+
+    async def _pass_stream(self, request: Request, body: bytes) -> None:
         request.ping_after(self.settings.head_after_s)
         reply = await request.call(body, whole=False)
         await request.relay(reply, None)
 
-    async def _exchange(self, request: _Request, document: Document) -> None:
+    async def _exchange(self, request: Request, document: Document) -> None:
         terms = request.way.terms
         entry, decision = request.entry, terms.decision
         entry.route, entry.route_why, entry.route_layer = (
@@ -196,7 +246,7 @@ class Gateway:
         else:
             await request.relay(reply, result.rewriter)
 
-    async def _answered(self, request: _Request, reply: Reply) -> x.UpstreamAnswered:
+    async def _answered(self, request: Request, reply: Reply) -> x.UpstreamAnswered:
         if not request.head.stream:
             body = decoded(reply)
             is_stream = bool(forms.is_stream(body, whole=True))
@@ -205,7 +255,7 @@ class Gateway:
         return x.UpstreamAnswered(reply.status, await _read(reply) if reply.status >= 400 else None)
 
 
-class _Request:
+class Request:
     """One request: what is known of it, and its client."""
 
     __slots__ = (
@@ -215,6 +265,7 @@ class _Request:
         "entry",
         "gateway",
         "head",
+        "keeps",
         "scope",
         "started",
         "target",
@@ -244,12 +295,21 @@ class _Request:
             key_id=caller.key_id,
         )
         self.asked: Document
+        self.keeps = False
+        """The upstream keeps the answer, and its id was not seen yet."""
         self.head: Head
         self.target: Target
         self.way: Way
 
-    async def run(self, answer: Callable[..., object]) -> None:
-        """Read the request, have it answered, and log it."""
+    async def run(self, answer: Callable[..., object], *, for_model: bool = True) -> None:
+        """
+        Read the request, have it answered, and log it.
+
+        Args:
+            answer: Is given the request, its document, body and head; only the request and its body
+                where it is not ``for_model``.
+            for_model: Whether the body is a request to a model.
+        """
         client, entry = self.client, self.entry
         try:
             headers: HeaderList = self.scope["headers"]
@@ -259,6 +319,10 @@ class _Request:
             body = await client.read_body(headers, max_bytes=limit)
             entry.client_request_id = client.request_id
             entry.incognito = client.incognito
+            if not for_model:
+                client.watch(asyncio.current_task())  # type: ignore[arg-type]
+                await answer(self, body)  # type: ignore[misc]
+                return
             document = Document.read(body)
             self.head = head = self.wire.read_head(document)
             entry.model, entry.stream = head.model[:MAX_NAME_CHARS], head.stream
@@ -309,16 +373,20 @@ class _Request:
 
     # The upstream
 
-    async def call(self, body: bytes, *, whole: bool, path: bytes = b"") -> Reply:
+    def call(self, body: bytes, *, whole: bool, path: bytes = b"") -> Coroutine[Any, Any, Reply]:
         """Send a body to the upstream, once, with the client's headers as far as they go on."""
         way = self.way
         query: bytes = self.scope["query_string"]
         target = way.line + path + (b"?" + query if query else b"")
         head = target + way.head + to_upstream(self.scope["headers"], self.target.set_headers)
+        return self.send(way.origin, head, body, whole=whole)
+
+    async def send(self, origin: Origin, head: bytes, body: bytes, *, whole: bool) -> Reply:
+        """Send a request to an upstream, once."""
         started = time.perf_counter()
         try:
             reply = await self.gateway.upstream.send(
-                way.origin,
+                origin,
                 head,
                 body,
                 whole=whole,
@@ -369,6 +437,8 @@ class _Request:
     async def answer(self, status: int, headers: HeaderList, body: bytes) -> None:
         """Send a whole answer: the upstream's, as it came or with a search in it."""
         self.entry.status = status
+        if status < 400:
+            self._look_at(body)
         if self.client.pinging is not None:
             await self.client.stop_pings()
         if self.client.head_sent:
@@ -378,6 +448,18 @@ class _Request:
             await self.client.end()
             return
         await self.client.answer(status, self.head_lines(to_client(headers)), body)
+
+    def _look_at(self, body: bytes) -> None:
+        """Take down what a whole answer tells: an error, and the id that the upstream keeps."""
+        self._note(error_in_body(body))
+        if self.keeps:
+            self._keep(id_of(body))
+
+    def _keep(self, id_: str | None) -> None:
+        """Remember the id of an answer that the upstream keeps; None if it was not seen yet."""
+        if id_ is not None:
+            self.keeps = False
+            self.gateway.stored.add(id_, self.entry.upstream, self.entry.key_id)
 
     async def relay(self, reply: Reply, rewriter: StreamRewriter | None) -> None:
         """Send a stream on as it comes, or through the rewriter."""
@@ -449,6 +531,7 @@ class _Request:
         if rewriter is None and not client.head_sent:
             await self.answer(reply.status, reply.headers, body)
             return
+        self._look_at(body)
         try:
             stream = self.wire.streamed(body, self.asked)
         except UpstreamError as exc:
@@ -468,6 +551,7 @@ class _Request:
     async def _relay_bytes(self, pieces: AsyncIterator[bytes]) -> None:
         write = self.client.write
         limit = self.gateway.settings.longest_answer_s
+        fault: UpstreamError | None = None
         head = tail = b""
         try:
             async with asyncio.timeout(limit):
@@ -475,18 +559,21 @@ class _Request:
                     await write(chunk)
                     if len(head) < _KEPT_BYTES:
                         head += chunk[: _KEPT_BYTES - len(head)]
-                    tail = chunk if len(chunk) >= 4096 else (tail + chunk)[-_KEPT_BYTES:]
+                        if self.keeps:
+                            self._keep(id_in_stream(head))
+                    # The last event is to be seen from its beginning.
+                    holds = len(chunk) >= 4096 and chunk.find(b"\n\n", 0, -2) >= 0
+                    tail = chunk if holds else (tail + chunk)[-_KEPT_BYTES:]
         except TimeoutError:
-            late = _too_long(limit)
-            await self._break(late, self.wire.broken_stream(head, tail, str(late)))
-            return
+            fault = _too_long(limit)
         except UpstreamError as exc:
-            await self._break(exc, self.wire.broken_stream(head, tail, str(exc)))
-            return
+            fault = exc
+        self._note(error_in_stream(head, tail))
         # What is no stream, whatever its label says, gets no stream's ending.
         is_stream = not head or forms.is_stream(head, whole=True)
-        if is_stream and not self.wire.is_complete(tail):
+        if fault is None and is_stream and not self.wire.is_complete(tail):
             fault = UpstreamError(_NOT_COMPLETE, fault="cut")
+        if fault is not None:
             await self._break(fault, self.wire.broken_stream(head, tail, str(fault)))
 
     async def _relay_rewritten(
@@ -494,26 +581,44 @@ class _Request:
     ) -> None:
         write = self.client.write
         limit = self.gateway.settings.longest_answer_s
-        tail = b""
+        fault: UpstreamError | None = None
+        head = tail = b""
         try:
             async with asyncio.timeout(limit):
                 async for chunk in pieces:
                     await write(rewriter.feed(chunk))
-                    tail = chunk if len(chunk) >= 4096 else (tail + chunk)[-_KEPT_BYTES:]
+                    if len(head) < _KEPT_BYTES:
+                        head += chunk[: _KEPT_BYTES - len(head)]
+                        if self.keeps:
+                            self._keep(id_in_stream(head))
+                    # The last event is to be seen from its beginning.
+                    holds = len(chunk) >= 4096 and chunk.find(b"\n\n", 0, -2) >= 0
+                    tail = chunk if holds else (tail + chunk)[-_KEPT_BYTES:]
                 if not self.wire.is_complete(tail):
                     self.entry.end = "upstream_cut"
                     self.entry.error = _NOT_COMPLETE
                 await write(rewriter.finish())
         except TimeoutError:
-            late = _too_long(limit)
-            await self._break(late, rewriter.fail(str(late)))
+            fault = _too_long(limit)
         except UpstreamError as exc:
-            await self._break(exc, rewriter.fail(str(exc)))
+            fault = exc
+        self._note(error_in_stream(head, tail))
+        if fault is not None:
+            await self._break(fault, rewriter.fail(str(fault)))
         self.entry.unknown_citations = rewriter.unknown_citations
 
+    def _note(self, told: str) -> None:
+        """Take down the type of an error that the upstream told in its answer, if it is one."""
+        entry = self.entry
+        entry.told = told
+        if told and not entry.end:
+            entry.end = "upstream_error"
+            entry.error = f"the upstream told an error in its answer: {told}"
+
     async def _break(self, exc: UpstreamError, ending: bytes) -> None:
-        self.entry.end = "upstream_cut"
-        self.entry.error = str(exc)
+        if not self.entry.told:
+            self.entry.end = "upstream_cut"
+            self.entry.error = str(exc)
         await self.client.write(ending)
 
     async def refuse(
@@ -542,7 +647,8 @@ class _Request:
         await self.client.answer(status, self.head_lines(headers), body)
 
 
-def _concerns_search(body: bytes, wire: Wire) -> bool:
+def concerns_search(body: bytes, wire: Wire) -> bool:
+    """Whether a body may declare search, or hold marks of one."""
     # Substrings first: most requests have nothing to do with search.  Each costs as much as reading
     # the body once, so a wire is looked through for its own marks only.
     return b"web_search" in body or any(mark in body for mark in _MARKS[wire.NAME])

@@ -26,8 +26,8 @@ LINGER_BYTES: Final = 64 * 1024 * 1024
 """What such a client may send meanwhile; it is thrown away."""
 LEAVING: Final = "refdesk.leaving"
 """The ASGI extension of our own server: an object whose ``on_leaving`` is called when the client
-leaves, and whose ``arrived`` tells whether `receive` returns at once.  It costs nothing, while a
-server without it has to be asked."""
+leaves, whose ``arrived`` tells whether `receive` returns at once, and whose ``cut`` breaks an
+answer off.  It costs nothing, while a server without it has to be asked."""
 _WATCH_AFTER_S: Final = 0.2
 """There, requests that are answered sooner never pay for a watcher."""
 _TOLD: Final = frozenset(
@@ -216,6 +216,11 @@ class Client:
     async def end(self) -> None:
         """Complete a streamed answer."""
         await self._send({"type": "http.response.body", "body": b""})
+
+    def cut(self) -> None:
+        """Break off a streamed answer, so that the client sees that it is not complete."""
+        if self._leaving is not None:
+            self._leaving.cut()
 
     # Keeping alive
 

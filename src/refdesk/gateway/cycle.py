@@ -147,6 +147,11 @@ class Cycle:
         if self.on_leaving is not None:
             self.on_leaving()
 
+    def cut(self) -> None:
+        """Close the connection in the midst of an answer."""
+        self.disconnected = True
+        self._protocol.close()
+
     async def _send_500(self) -> None:
         text = b"Internal Server Error"
         headers = [

@@ -22,6 +22,7 @@ from refdesk.errors import Reason, WireError
 from refdesk.gateway import answers, asking, history, material
 from refdesk.gateway.route import Decision, Route
 from refdesk.gateway.steps import Step, decide_step
+from refdesk.gateway.undeclared import undeclared
 from refdesk.providers import Rule
 from refdesk.search.extracting import ExtractedQuery, extract_query
 from refdesk.search.spoken import author_of
@@ -52,6 +53,8 @@ class Terms:
     """Who says so."""
     kept: Kept | None = Kept()  # noqa: RUF009 (frozen, and without state)
     """Which marks of hosted search in the history are this upstream's own; None: none."""
+    always: bool = False
+    """Whether each user turn counts as if the client had declared search."""
     keeps_threads: bool = False
     """Whether the upstream holds conversations of which only the end is sent (Messages)."""
     rule: Rule | None = None
@@ -223,6 +226,9 @@ def exchange(
     """
     outcome = Outcome()
     tool = wire.search_tool(asked)
+    if tool is None and terms.always:
+        tool = undeclared(asked)
+        terms = replace(terms, accepts_tool=True)  # there is none to be taken out
     route, outcome.in_stead = route_for(terms, tool)
     if tool is not None and route is Route.GATEWAY and wire.needs_thread(asked):
         raise thread_refusal()
@@ -231,8 +237,9 @@ def exchange(
     marks = wire.find_marks(asked)
     search: GatewaySearch | None = None
 
-    # A wire whose history carries no marks leaves it to our records whether this was searched.
-    unmarked = wire.NAME == "chat" and tool is not None and route is Route.GATEWAY
+    # A history that carries no marks leaves it to our records whether this was searched.
+    marked = wire.NAME != "chat" and tool is not None and tool.declared
+    unmarked = not marked and tool is not None and route is Route.GATEWAY
     goes_on = conversation.ends_with_tool_output or bool(conversation.unasked)
     recalled = Recalled(History(rows={}, searches={}))
     if marks or (unmarked and goes_on):
@@ -282,6 +289,8 @@ def exchange(
         )
         search = searched or search
 
+    if search is not None and tool is not None and not tool.declared:
+        search = replace(search, shown=False)
     reply = yield CallUpstream(document, outcome)
     assert isinstance(reply, UpstreamAnswered)
     dressing = answers.Dressing(
@@ -308,6 +317,11 @@ def route_for(terms: Terms, tool: SearchTool | None) -> tuple[Route, str]:
     client set binds: what the provider is not known to do is done here, unless the operator chose.
     """
     decision = terms.decision
+    if tool is not None and not tool.declared and decision.route is Route.HOSTED:
+        # The provider would answer with blocks that the client did not ask to see.
+        if decision.layer != "capability":
+            return Route.PASS, ""
+        return Route.GATEWAY, "the client did not declare the search that is done for it"
     if tool is None or decision.route is not Route.HOSTED or decision.layer != "capability":
         return decision.route, ""
     lacks = terms.rule.lacks(tool) if terms.rule is not None else ""
@@ -445,6 +459,8 @@ def _degrade(outcome: Outcome, reason: Reason, detail: str) -> None:
 
 def _drop_used_tool(document: Document, wire: Wire, tool: SearchTool, outcome: Outcome) -> Document:
     """Take the tool out after its search, and with it a demand that the search has met."""
+    if not tool.declared:
+        return document
     if tool.choice == "required" and not tool.alone:
         outcome.notices.append(
             "the tool choice that demands some tool was lifted: the search that it could mean was "

@@ -45,6 +45,7 @@ _KEPT_FROM_UPSTREAM: Final = _HOP_BY_HOP | {
     b"cookie",
     # What the client said to us.
     b"x-refdesk-incognito",
+    b"x-refdesk-model",
     # Where the client sits is the operator's business, not the upstream's.
     b"forwarded",
     b"via",

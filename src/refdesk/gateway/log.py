@@ -18,7 +18,14 @@ import structlog
 
 from refdesk.gateway.exchange import Outcome
 
-End = Literal["", "client_disconnected", "upstream_cut", "upstream_unreachable", "upstream_timeout"]
+End = Literal[
+    "",
+    "client_disconnected",
+    "upstream_cut",
+    "upstream_error",
+    "upstream_unreachable",
+    "upstream_timeout",
+]
 
 _log: structlog.stdlib.BoundLogger = structlog.get_logger("refdesk")
 _DRAIN_EVERY_S: Final = 0.25
@@ -47,6 +54,8 @@ class Entry:
     outcome: Outcome = field(default_factory=Outcome)
     end: End = ""
     error: str = ""
+    told: str = ""
+    """The type of an error that the upstream told inside of an answer with a good status."""
     total_s: float = 0.0
     search_s: float = 0.0
     queue_s: float = 0.0

@@ -37,6 +37,10 @@ _COUNTERS: Final = {
     ),
     "engine_attempts": ("Engines asked, by outcome.", ("engine", "outcome")),
     "request_ends": ("Requests that did not end as they should.", ("end",)),
+    "upstream_errors": (
+        "Errors that upstreams told inside of an answer whose status was good, by their type.",
+        ("upstream", "type"),
+    ),
     "citations_unknown": ("Markers in answers that name no source.", ()),
 }
 _HISTOGRAMS: Final = {
@@ -74,6 +78,8 @@ class Metrics:
                     count("engine_attempts", (attempt.engine[:_LABEL_CHARS], attempt.outcome))
                 if entry.end:
                     count("request_ends", (entry.end,))
+                if entry.told:
+                    count("upstream_errors", (entry.upstream, entry.told))
                 if entry.unknown_citations:
                     count("citations_unknown", (), entry.unknown_citations)
                 _observe(times["request_seconds"], (entry.wire,), entry.total_s)

@@ -15,11 +15,13 @@ from typing import Any, Final, Literal
 import msgspec
 
 from refdesk.errors import WireError
+from refdesk.gateway import endpoints
 from refdesk.gateway.app import WIRES, Gateway
 from refdesk.gateway.client import Client, HeaderList, Receive, Scope, Send
 from refdesk.gateway.gate import Gate, Right
 from refdesk.gateway.headers import check_size, refusal_headers
 from refdesk.gateway.paging import read_page
+from refdesk.gateway.passing import Passing
 from refdesk.gateway.targets import Target
 from refdesk.ids import new_request_id
 from refdesk.types import Caller
@@ -34,6 +36,11 @@ MODEL_ROUTES: Final = (
     "POST /v1/messages, POST /v1/messages/count_tokens, POST /v1/chat/completions, "
     "POST /v1/responses, GET /v1/models, GET /v1/models/{id}"
 )
+UPSTREAM_ROUTES: Final = (
+    "POST /v1/embeddings, /v1/responses/…, /v1/conversations…, /v1/chat/completions/{id}, "
+    "/v1/files…, /v1/batches…, /v1/messages/batches…"
+)
+"""What is passed on to an upstream that has it."""
 _TEXT: Final = b"text/plain; charset=utf-8"
 _JSON: Final = b"application/json"
 
@@ -86,7 +93,9 @@ class Root:
             if not mount.path.endswith("/") or mount.path == "/":
                 self._exact.setdefault((mount.method, mount.path), mount)
         self._below = [each for each in self.mounts if each.path.endswith("/") and each.path != "/"]
-        self._served = ", ".join([MODEL_ROUTES, *(mount.shown for mount in mounts if mount.shown)])
+        self._served = ", ".join(
+            [MODEL_ROUTES, UPSTREAM_ROUTES, *(mount.shown for mount in mounts if mount.shown)]
+        )
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
@@ -137,6 +146,7 @@ class Root:
 
     def _model_routes(self) -> list[Mount]:
         gateway = self.gateway
+        passing = Passing(gateway, keys_required=lambda: self.gate.access.required)
         found: list[Mount] = []
         for prefix in ("/v1", ""):
             served = [(wire.PATH, wire, gateway.handle) for wire in WIRES.values()]
@@ -150,6 +160,17 @@ class Root:
                     refuse=partial(gateway.refuse, wire),
                 )
                 for path, wire, handle in served
+            ]
+            found += [
+                Mount(
+                    method=method,
+                    path=prefix + path,
+                    right=Right.CLIENT,
+                    handler=passing.handle,
+                    refuse=passing.refuse,
+                    files=files,
+                )
+                for (method, path), files in endpoints.mounts().items()
             ]
         return found
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fnmatch import translate
 from typing import Final
 
@@ -12,6 +12,7 @@ from refdesk.config.schema import Config, ModelEntry, UpstreamEntry, WireName
 from refdesk.config.schema import SearchSwitch as ConfiguredSwitch
 from refdesk.errors import WireError
 from refdesk.gateway.exchange import Terms
+from refdesk.gateway.places import Place, build_places, head_of, headers_set, unfetchable
 from refdesk.gateway.route import Decision, SearchSwitch, decide
 from refdesk.providers import Verdict, accepts_tool, capability, kept
 from refdesk.upstream import Origin
@@ -20,6 +21,9 @@ from refdesk.wires.base import Wire
 
 _VARIANT: Final = re.compile(r"\[[^\[\]]*\]$")
 """A suffix such as ``[1m]``: a long-context variant in the client's words."""
+
+ONLINE: Final = ":online"
+"""What follows a model's name where each user turn is to be searched, declared or not."""
 
 _PATTERN: Final = re.compile(r"[*?\[]")
 """What makes an alias a pattern of `fnmatch`."""
@@ -75,14 +79,19 @@ class Targets:
     All models that can be asked for.
 
     A name is looked up as an entry, then as an alias (first match in file order), then without a
-    variant such as ``[1m]``, and is `default_model`'s where nothing matches.
+    variant such as ``[1m]``, and is `default_model`'s where nothing matches.  A name that ends in
+    ``:online`` and is not configured so is looked up without it: that model, always searched for.
     """
 
     by_name: dict[str, Target]
     listed: dict[str, Target]
     """Every name that can be asked for and is no pattern: entries, then their aliases."""
-    _aliases: list[tuple[re.Pattern[str], Target]]
+    places: dict[str, Place]
+    """Every upstream, by its name."""
+    _aliases: list[tuple[str, re.Pattern[str], Target]]
     _default: Target | None
+    _shared: bool = False
+    """Whether several processes answer, each with a memory of its own."""
     _known: dict[str, Target | None] = field(default_factory=dict)
 
     def find(self, name: str) -> Target:
@@ -101,7 +110,7 @@ class Targets:
                     f"{MAX_NAME_CHARS}",
                     param="model",
                 ) from None
-            target = self._find(name) or self._find(_VARIANT.sub("", name)) or self._default
+            target = self._look_up(name) or self._stand_in(name)
             if len(self._known) >= _REMEMBERED_NAMES:
                 # Names that a client makes up must not keep out those that are in use.
                 self._known.clear()
@@ -116,25 +125,69 @@ class Targets:
             )
         return target
 
-    def _find(self, name: str) -> Target | None:
+    def names(self, name: str) -> bool:
+        """Return whether a model has this name, without `default_model`'s standing in."""
+        return self._look_up(name) is not None
+
+    def unfetchable(self, target: Target) -> str:
+        """Return why an answer of a model cannot be fetched later (Responses), else an empty
+        string."""
+        return unfetchable(self.places, target.upstream, shared=self._shared)
+
+    def _look_up(self, name: str) -> Target | None:
+        bare = _VARIANT.sub("", name)
+        if not bare.endswith(ONLINE):
+            return self._find(name) or self._find(bare)
+        if target := self.by_name.get(name) or self._find(bare, ending=ONLINE):
+            return target
+        plain = bare.removesuffix(ONLINE)
+        return online(self._find(plain) or self._find(_VARIANT.sub("", plain)))
+
+    def _stand_in(self, name: str) -> Target | None:
+        searched = _VARIANT.sub("", name).endswith(ONLINE)
+        return online(self._default) if searched else self._default
+
+    def _find(self, name: str, *, ending: str = "") -> Target | None:
+        """Return the entry of a name, or the first of its aliases that has this ending."""
         if target := self.by_name.get(name):
             return target
-        return next((target for pattern, target in self._aliases if pattern.match(name)), None)
+        for alias, pattern, target in self._aliases:
+            if alias.endswith(ending) and pattern.match(name):
+                return target
+        return None
+
+
+def online(target: Target | None) -> Target | None:
+    """Return a model for which each user turn is searched, whatever its entry says."""
+    if target is None:
+        return None
+    ways = {
+        wire: replace(way, terms=replace(way.terms, always=True))
+        for wire, way in target.ways.items()
+    }
+    return replace(target, ways=ways)
 
 
 def build_targets(config: Config, wires: Mapping[str, Wire]) -> Targets:
     """Work out every model's address and terms once, so that requests only look up."""
     by_name: dict[str, Target] = {}
     plain: dict[str, Target] = {}
-    aliases: list[tuple[re.Pattern[str], Target]] = []
+    aliases: list[tuple[str, re.Pattern[str], Target]] = []
     for name, model in config.models.items():
         target = _target(name, model, config, wires)
         by_name[name] = target
         plain |= {alias: target for alias in model.aliases if not _PATTERN.search(alias)}
-        aliases += [(re.compile(translate(alias)), target) for alias in model.aliases]
+        aliases += [(alias, re.compile(translate(alias)), target) for alias in model.aliases]
     default = by_name.get(config.default_model) if config.default_model else None
     listed = by_name | {alias: it for alias, it in plain.items() if alias not in by_name}
-    return Targets(by_name, listed, aliases, default)
+    return Targets(
+        by_name,
+        listed,
+        build_places(config),
+        aliases,
+        default,
+        _shared=config.server.workers > 1,
+    )
 
 
 def explain(
@@ -172,7 +225,7 @@ def _target(name: str, model: ModelEntry, config: Config, wires: Mapping[str, Wi
             for wire in upstream.wire
             if wire in wires
         },
-        set_headers=frozenset(header.lower().encode("latin-1") for header in upstream.headers),
+        set_headers=headers_set(upstream),
     )
 
 
@@ -185,14 +238,6 @@ def _way(
     config: Config,
 ) -> Way:
     origin, prefix = Origin.parse(upstream.base_url)
-    headers = {"host": origin.authority, "accept-encoding": "identity"}
-    if upstream.api_key is not None:
-        key = upstream.api_key.get_secret_value()
-        headers |= {"x-api-key": key} if wire == "messages" else {"authorization": f"Bearer {key}"}
-    headers |= {
-        header.lower(): value.get_secret_value() for header, value in upstream.headers.items()
-    }
-    lines = "".join(f"{header}: {value}\r\n" for header, value in headers.items())
     decision, verdict = explain(name, model, upstream, wire)
     accepts, source = accepts_tool(
         upstream.provider,
@@ -205,13 +250,14 @@ def _way(
     return Way(
         origin=origin,
         line=f"POST {prefix or '/v1'}{path}".encode("latin-1"),
-        head=f" HTTP/1.1\r\n{lines}".encode("latin-1"),
+        head=head_of(upstream, wire),
         terms=Terms(
             decision=decision,
             mode=decision.mode or search.mode,
             accepts_tool=accepts,
             accepts_source=source,
             kept=kept(upstream.provider, wire, metadata=model.capabilities.web_search),
+            always=model.search is not None and model.search.declare == "always",
             keeps_threads=upstream.provider == "anthropic",
             rule=verdict.rule,
             max_query_chars=search.max_query_chars,

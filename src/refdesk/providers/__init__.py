@@ -10,10 +10,12 @@ from refdesk.providers._base import (
     Capability,
     Provider,
     Rule,
+    Service,
     Verdict,
     accepts_tool,
     capability,
     kept,
+    lacks,
     normal_model,
 )
 
@@ -22,9 +24,11 @@ __all__ = [
     "Capability",
     "Provider",
     "Rule",
+    "Service",
     "Verdict",
     "accepts_tool",
     "capability",
     "kept",
+    "lacks",
     "normal_model",
 ]

@@ -12,6 +12,17 @@ from refdesk.wires.base import Kept, SearchTool
 
 WireName = Literal["messages", "chat", "responses", "gemini"]
 Capability = Literal["hosted", "elsewhere", "no"]
+Service = Literal[
+    "embeddings",
+    "counts",
+    "compaction",
+    "stored_responses",
+    "stored_completions",
+    "files",
+    "batches",
+    "message_batches",
+]
+"""What an endpoint may have beside answering models' requests; ``stored_…``: answers it keeps."""
 
 PROVIDERS: Registry[Provider] = Registry("provider", "refdesk.providers")
 
@@ -67,6 +78,8 @@ class Provider:
     """Wires on which a declared search tool is an error (outside ``hosted``), with the evidence."""
     kept: dict[WireName, Kept] = field(default_factory=dict)
     """On the wires of ``hosted``, the marks in a history that are this provider's own."""
+    lacks: dict[Service, str] = field(default_factory=dict)
+    """What it is known not to have, with the evidence; all else is tried."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -193,6 +206,11 @@ def kept(provider: str, wire: WireName, *, metadata: bool | None) -> Kept | None
     if rules.name == "compatible":
         return Kept() if metadata else None
     return rules.kept.get(wire)
+
+
+def lacks(provider: str, service: Service) -> str:
+    """Return the evidence that a provider does not have something, else an empty string."""
+    return _provider(provider).lacks.get(service, "")
 
 
 def _provider(name: str) -> Provider:

@@ -25,5 +25,10 @@ PROVIDERS.register("anthropic")(
         ),
         # An empty payload, or one that does not begin as all recorded ones do, is a 400.
         kept={"messages": Kept(ids=r"(?:srvtoolu|mcptoolu)_\w+", payloads=r"E\S+")},
+        lacks={
+            "embeddings": "it has no such models"
+            " (https://platform.claude.com/docs/en/build-with-claude/embeddings), read 2026-12-01",
+            "batches": "its batches are at /v1/messages/batches, read 2026-12-01",
+        },
     )
 )

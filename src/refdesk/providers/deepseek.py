@@ -29,5 +29,12 @@ PROVIDERS.register("deepseek")(
         ),
         # What its own payloads look like is not known; Anthropic's begin like this.
         kept={"messages": Kept(payloads=r"(?!E[\w+/-]{3}).*")},
+        lacks={
+            "stored_responses": "its Responses endpoint is stateless, read 2026-12-01",
+            "embeddings": "it has no such models, read 2026-12-01",
+            "files": "it has no such endpoint, read 2026-12-01",
+            "batches": "it has no such endpoint, read 2026-12-01",
+            "message_batches": "it has no such endpoint, read 2026-12-01",
+        },
     )
 )

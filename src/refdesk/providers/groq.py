@@ -15,5 +15,9 @@ PROVIDERS.register("groq")(
                 always=True,
             ),
         ),
+        lacks={
+            "stored_responses": "its Responses endpoint is stateless"
+            " (https://console.groq.com/docs/responses-api), read 2026-12-01",
+        },
     )
 )

@@ -37,6 +37,8 @@ class SearchTool:
 
     type: str = field(default="", compare=False)
     """As the client wrote it; ``web_search_options`` where that is the declaration."""
+    declared: bool = True
+    """False where the client said nothing of search, and is answered as if it had."""
     choice: Choice = "auto"
     alone: bool = False
     """No other tool is declared."""
