@@ -6,14 +6,16 @@ import re
 from dataclasses import dataclass, field
 from typing import Final, Literal
 
-from refdesk.errors import UnknownName
+from refdesk.errors import ConfigError
 from refdesk.registry import Registry
 from refdesk.wires.base import Kept, SearchTool
 
 WireName = Literal["messages", "chat", "responses", "gemini"]
 Capability = Literal["hosted", "elsewhere", "no"]
 
-PROVIDERS: Registry[Provider] = Registry("provider", "refdesk.providers")
+PROVIDERS: Registry[Provider] = Registry(
+    "provider", "refdesk.providers", fits=lambda plugin: isinstance(plugin, Provider)
+)
 
 NOT_OPENAI: Final = Kept(ids=r"(?!ws_[0-9a-f]{40,}$).*")
 """Ids of search calls that are not of OpenAI's form, where a provider's own form is not known."""
@@ -98,7 +100,7 @@ def capability(provider: str, wire: WireName, model: str, metadata: bool | None)
     Return what a model can do by itself.
 
     Args:
-        provider: The name of a provider plugin; an unknown one has no rules.
+        provider: The name of a provider plugin; an unknown or broken one has no rules.
         wire: The wire that the upstream is spoken to on.
         model: The id that the upstream knows.
         metadata: ``capabilities.web_search`` of the model's entry, where it is set.
@@ -198,5 +200,5 @@ def kept(provider: str, wire: WireName, *, metadata: bool | None) -> Kept | None
 def _provider(name: str) -> Provider:
     try:
         return PROVIDERS.get(name)
-    except UnknownName:
+    except ConfigError:
         return Provider(name=name)
