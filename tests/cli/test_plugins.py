@@ -70,7 +70,7 @@ def test_a_broken_plugin_is_named_and_others_go_on(tmp_path: Path) -> None:
     listed = json.loads(refdesk(tmp_path, "engines", "list", "--json").stdout)
     assert [bool(row["fault"]) for row in listed] == [False, True]
     tested = refdesk(tmp_path, "engines", "test", "whole")
-    assert (tested.returncode, tested.stdout[:23]) == (0, "whole: well: 1 results ")
+    assert (tested.returncode, tested.stdout[:22]) == (0, "whole: well: 1 result ")
     failed = refdesk(tmp_path, "engines", "test", "torn")
     assert (failed.returncode, "torn-shelf 0.3" in failed.stderr) == (1, True)
 
