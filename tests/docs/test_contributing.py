@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import shutil
-import socket
 import subprocess
 import sys
 import tomllib
@@ -51,25 +50,19 @@ def package(tmp_path: Path) -> Path:
         f"[{group}]\n" + "".join(f"{name} = {value}\n" for name, value in points.items())
         for group, points in project["entry-points"].items()
     )
-    install(
-        tmp_path / "src", project["name"], None, points, version=project["version"], metadata=True
-    )
+    install(tmp_path / "src", project["name"], None, points, version=project["version"])
     return tmp_path
 
 
 @contextmanager
 def standing_in(folder: Path) -> Iterator[int]:
     """Run the page's stand-in for the vendor on a free port."""
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
-    script = FILES["stand_in.py"].replace(str(STAND_IN_PORT), str(port))
-    assert script != FILES["stand_in.py"]
-    # It says when it listens, so that nothing has to be waited for by the clock.
-    script = script.replace(".serve_forever()", "").replace(
-        "HTTPServer(", "server = HTTPServer(", 1
+    script = FILES["stand_in.py"].replace(str(STAND_IN_PORT), "0")
+    # It listens on a free port and prints it, so that nothing is waited for by the clock.
+    script = script.replace("\nHTTPServer(", "\nserver = HTTPServer(").replace(
+        ".serve_forever()", ""
     )
-    script += "\nprint(flush=True)\nserver.serve_forever()\n"
+    script += "print(server.server_port, flush=True)\nserver.serve_forever()\n"
     (folder / "stand_in.py").write_text(script, encoding="utf-8")
     process = subprocess.Popen(
         [sys.executable, "stand_in.py"],
@@ -79,8 +72,7 @@ def standing_in(folder: Path) -> Iterator[int]:
     )
     try:
         assert process.stdout
-        assert process.stdout.readline() == b"\n"
-        yield port
+        yield int(process.stdout.readline())
     finally:
         process.kill()
         process.communicate()

@@ -16,7 +16,7 @@ from refdesk.api.v1 import ROUTES
 
 _FENCED = re.compile(r"^```.*?^```", re.MULTILINE | re.DOTALL)
 _CODE = re.compile(r"`([^`\n]+)`")
-_FILE = re.compile(r"([\w<>/.-]+\.(?:py|sh))(?:::(\w+))?")
+_FILE = re.compile(r"([\w<>/.-]+\.(?:py|sh))((?:::\w+)*)")
 _ROUTE = re.compile(r"(GET|POST|DELETE) (/[^\s?]*)(?:\?\S*)?")
 
 _HISTORY = "docs/changelog.md"
@@ -72,11 +72,9 @@ def test_files_exist(page: str, text: str) -> None:
     name = re.sub(r"<\w+>", "[^/]+", re.escape(match[1]).replace(r"\<", "<").replace(r"\>", ">"))
     found = [file for file in files() if re.search(rf"(?:^|/){name}$", file)]
     assert found, f"{page}: there is no {match[1]}"
-    if match[2]:
-        texts = [(ROOT / file).read_text(encoding="utf-8") for file in found]
-        assert any(
-            re.search(rf"^(?:async )?def {match[2]}\(", each, re.MULTILINE) for each in texts
-        )
+    for name in match[2].split("::")[1:]:
+        defined = re.compile(rf"^ *(?:async def|def|class) {name}\b", re.MULTILINE)
+        assert any(defined.search((ROOT / file).read_text(encoding="utf-8")) for file in found)
 
 
 @pytest.mark.parametrize(("page", "text"), mentions(_ROUTE))
