@@ -19,10 +19,12 @@ BENCH_DATA ?= ../shared/data
 PYTEST_ARGS ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test fuzz check format lock bench bench-kb bench-db soak-kb soak-hostile e2e docs clean
+.PHONY: help setup demo test fuzz check format lock bench bench-kb bench-db soak-kb soak-hostile e2e docs clean
 
 help: ## Show this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
+
+setup: $(VENV)/test.stamp ## Install what tests and checks need, below this folder
 
 demo: $(VENV)/demo.stamp ## Ask a real model a question that needs the web, and show every step
 	$(BIN)/refdesk demo $(DEMO_ARGS)

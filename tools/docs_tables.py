@@ -25,7 +25,10 @@ from refdesk.providers import PROVIDERS
 from refdesk.web.engines import ENGINES, BaseEngine
 
 sys.path.insert(0, str(Path(__file__).parent))
+from api_tables import bodies, operations, routes_table
+from house_tables import layers_chain, where_table
 from limits import constants_table, settings_table
+from support_tables import clients_table, commands_table, plugins_table, versions_table
 
 DOCS = Path(__file__).parent.parent / "docs"
 
@@ -125,7 +128,7 @@ def engine_summary() -> str:
         "| type | rows a call | pages | honours in its vendor's syntax | list price per 1,000 |",
         "| --- | --- | --- | --- | --- |",
     ]
-    for name in ENGINES.names():
+    for name in ENGINES.builtin():
         engine = ENGINES.get(name)
         honours = ", ".join(sorted(engine.honours)).replace("_", " ") or "nothing"
         price = f"${engine.list_price:.2f}" if engine.list_price else "free"
@@ -138,7 +141,7 @@ def engine_options() -> str:
     """Return a heading and a table of options for each engine, less those that all share."""
     shared = set(BaseEngine.Options.model_fields)
     parts = ["### All engines\n", *_options(BaseEngine.Options, set())]
-    for name in ENGINES.names():
+    for name in ENGINES.builtin():
         engine = ENGINES.get(name)
         about = (engine.__doc__ or "").strip().split("\n\n", 1)[0].replace("\n    ", " ")
         parts += [
@@ -178,7 +181,7 @@ def provider_matrix() -> str:
         "| provider | wire | models | tools | lists | evidence |",
         "| --- | --- | --- | --- | --- | --- |",
     ]
-    for name in PROVIDERS.names():
+    for name in PROVIDERS.builtin():
         provider = PROVIDERS.get(name)
         for rule in provider.hosted:
             models = rule.models.replace("|", "\\|")
@@ -213,6 +216,15 @@ TABLES: dict[str, Callable[[], str]] = {
     "provider-lacks": lacks_table,
     "limit-settings": settings_table,
     "limit-constants": constants_table,
+    "api-routes": routes_table,
+    "api-operations": operations,
+    "api-bodies": bodies,
+    "commands": commands_table,
+    "plugins": plugins_table,
+    "clients": clients_table,
+    "versions": versions_table,
+    "layers": layers_chain,
+    "where": where_table,
 }
 """Every table by its name."""
 

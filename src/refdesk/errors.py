@@ -4,6 +4,7 @@ Every error that Refdesk raises on purpose.
 * RefdeskError
   - ConfigError            the configuration is wrong; raised at start-up
     . UnknownName          a name that no plugin has registered
+    . BrokenPlugin         an installed plugin of another distribution that cannot be used
   - SearchError            a search gave nothing usable; never reaches a gateway client
     . EngineError          the engine refused, or its answer did not parse
     . EngineTimeout        the engine, or the whole search, ran out of time
@@ -101,6 +102,10 @@ class UnknownName(ConfigError):
         super().__init__(f"no {kind} is called {shown!r}; known: {listed}{hint}")
         self.kind = kind
         self.name = name
+
+
+class BrokenPlugin(ConfigError):
+    """An installed plugin cannot be used; the message names its distribution."""
 
 
 class SearchError(RefdeskError):

@@ -201,6 +201,20 @@ def test_embedders(tmp_path: Path) -> None:
         assert (code, f"is {chars}, but should be {told}" in out) == (3, True)
 
 
+def test_the_vector_store_is_checked_like_an_engine(tmp_path: Path) -> None:
+    """Its type, its options and their values; nothing is wrong with those that there are."""
+    for line, told in (
+        ("{type: lanse}", "vectors.type: no vector store is called 'lanse'; known: lance, milvus"),
+        ("milvuss", "vectors: no vector store is called 'milvuss'"),
+        ("{type: milvus, tokn: a}", "vectors.tokn: is an unknown key"),
+        ("{type: lance, cache_mb: 3}", "vectors.cache_mb: is 3; should be at least 16"),
+    ):
+        code, out, _ = check(tmp_path, GOOD + f"vectors: {line}\n")
+        assert (code, told in out) == (3, True), out
+    for line in ("lance", "{type: lance, cache_mb: 64}", "{type: milvus, url: 'http://a:19530'}"):
+        assert check(tmp_path, GOOD + f"vectors: {line}\n")[0] == 0
+
+
 def test_ray(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A cluster has an address, and wants the extra that speaks to it."""
     code, out, _ = check(tmp_path, GOOD + "ingest: {ray: http://head:10001}\n")

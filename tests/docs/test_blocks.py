@@ -18,56 +18,33 @@ import shlex
 import subprocess
 import tomllib
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import pytest
-import typer
 from typer.testing import CliRunner
 
 from desk import answers as answers_on
 from desk import open_desk, sse, stream, whole
+from documented import PAGES, Block, blocks, check_command
 from recorded import ROOT
 from refdesk.cli import app
 from refdesk.config import load
 from refdesk.testing.fakes import FakeEngine, item
 from refdesk.types import WebPage
 
-PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
-_BLOCK = re.compile(r"^```(\w+)[^\n]*\n(.*?)^```", re.MULTILINE | re.DOTALL)
 _ENV = re.compile(r"\$\{env:(\w+)\}")
 _TARGET = re.compile(r"^([a-z-]+):", re.MULTILINE)
 _LINK = re.compile(r"\]\((?!https?:|#|mailto:)([^)#\s]+)")
 SECRET = "0123456789abcdef"
 
 
-@dataclass(frozen=True, slots=True)
-class Block:
-    """One fenced block."""
-
-    page: str
-    line: int
-    language: str
-    text: str
-
-    def __str__(self) -> str:
-        return f"{self.page}:{self.line}"
-
-
-def blocks() -> Iterator[Block]:
-    for page in PAGES:
-        text = page.read_text(encoding="utf-8")
-        for match in _BLOCK.finditer(text):
-            line = text.count("\n", 0, match.start()) + 1
-            yield Block(str(page.relative_to(ROOT)), line, match[1], match[2])
-
-
-BLOCKS = list(blocks())
+BLOCKS = [block for page in PAGES for block in blocks(page)]
 
 
 def of(*languages: str) -> Any:
-    found = [block for block in BLOCKS if block.language in languages]
+    # A block with a title is a file of an example, which is tested as a whole.
+    found = [block for block in BLOCKS if block.language in languages and not block.title]
     return pytest.mark.parametrize("block", found, ids=str)
 
 
@@ -124,23 +101,9 @@ def test_shell(block: Block) -> None:
         if words[0] == "make":
             assert words[1] in targets, words
             given = "".join(word.removeprefix("DEMO_ARGS=") for word in words[2:])
-            _find_command(["demo", *shlex.split(given)]) if words[1] == "demo" else None
+            check_command(["demo", *shlex.split(given)]) if words[1] == "demo" else None
         elif words[0] == "refdesk":
-            _find_command(words[1:])
-
-
-def _find_command(words: list[str]) -> None:
-    """Fail unless the command line knows these commands and options."""
-    command: Any = typer.main.get_command(app)
-    context = command.make_context("refdesk", [], resilient_parsing=True)
-    while words and hasattr(command, "get_command") and not words[0].startswith("-"):
-        inner = command.get_command(context, words[0])
-        assert inner is not None, words
-        command, words = inner, words[1:]
-    known = {option for param in command.params for option in [*param.opts, *param.secondary_opts]}
-    for word in words:
-        if word.startswith("-") and word not in ("--help", "--version"):
-            assert word.partition("=")[0] in known, word
+            check_command(words[1:])
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))

@@ -100,6 +100,7 @@ class SearchApi:
         return found
 
     async def _search(self, scope: Scope, receive: Receive, send: Send, caller: Caller) -> None:
+        """Search the web, or the engine, collection or database that the path names."""
         _, _, name = scope["path"].partition("/search/")
 
         def read(body: bytes) -> Asked:
@@ -110,6 +111,8 @@ class SearchApi:
         await _Call(self, scope, receive, send, caller).run(read, lambda _: _shown, strict=True)
 
     async def _alpha(self, scope: Scope, receive: Receive, send: Send, caller: Caller) -> None:
+        """Search as Codex's stand-alone search does."""
+
         def write(body: bytes) -> Shown:
             limit = max_chars(body)
             return lambda references, said, _: write_alpha(references, said, limit)
@@ -117,6 +120,7 @@ class SearchApi:
         await _Call(self, scope, receive, send, caller).run(read_alpha, write, strict=False)
 
     async def _references(self, scope: Scope, receive: Receive, send: Send, caller: Caller) -> None:
+        """Show what a search found, by the id of its request, to its client key."""
         await _Call(self, scope, receive, send, caller).open_references()
 
     async def _refuse(self, scope: Scope, receive: Receive, send: Send, fault: WireError) -> None:

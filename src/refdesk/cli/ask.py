@@ -40,7 +40,7 @@ def ask(
         ),
     ] = None,
     assistant: Annotated[
-        str | None, typer.Option(help="Let this assistant answer.", show_default=False)
+        str | None, typer.Option(help="Not yet: let this assistant answer.", show_default=False)
     ] = None,
     collection: Annotated[
         str | None, typer.Option(help="Answer from this collection.", show_default=False)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Mapping
 from pathlib import Path as FilePath
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import typer
 from pydantic import BaseModel, ValidationError
@@ -22,7 +22,10 @@ from refdesk.config.faults import Fault, in_order, schema_faults
 from refdesk.config.layers import Path
 from refdesk.config.references import collections_named, did_you_mean
 from refdesk.config.schema import default_engines
-from refdesk.errors import ConfigError, StoreError, UnknownName
+from refdesk.errors import ConfigError, StoreError
+
+if TYPE_CHECKING:
+    from refdesk.registry import Registry
 
 app = typer.Typer(add_completion=False)
 
@@ -132,7 +135,15 @@ def _plugin_faults(draft: Draft) -> Iterator[Fault]:
     for name, entry in collections.items() if isinstance(collections, dict) else ():
         embedder = entry.get("embedder") if isinstance(entry, dict) else None
         if embedder not in (None, "minilm"):
-            yield from _embedder_faults(draft, name, embedder)
+            from refdesk.kb.embedders import EMBEDDERS
+
+            at = ("collections", name, "embedder")
+            yield from _entry_faults(draft, at, embedder, EMBEDDERS)
+    vectors = draft.merged.tree.get("vectors")
+    if vectors not in (None, "lance"):
+        from refdesk.kb.vectors import VECTOR_STORES
+
+        yield from _entry_faults(draft, ("vectors",), vectors, VECTOR_STORES)
 
 
 def _engine_faults(draft: Draft, name: str, entry: dict[str, Any]) -> Iterator[Fault]:
@@ -142,7 +153,7 @@ def _engine_faults(draft: Draft, name: str, entry: dict[str, Any]) -> Iterator[F
     settings = {key: value for key, value in entry.items() if key != "type"}
     try:
         plugin = ENGINES.get(entry["type"])
-    except UnknownName as exc:
+    except ConfigError as exc:
         yield draft.fault((*at, "type"), str(exc))
         return
     try:
@@ -154,17 +165,15 @@ def _engine_faults(draft: Draft, name: str, entry: dict[str, Any]) -> Iterator[F
             yield draft.fault(at, str(exc).removeprefix(f"engines.{name}: "))
 
 
-def _embedder_faults(draft: Draft, name: str, entry: Any) -> Iterator[Fault]:
-    from refdesk.kb.embedders import EMBEDDERS
-
-    at: Path = ("collections", name, "embedder")
+def _entry_faults(draft: Draft, at: Path, entry: Any, registry: Registry[Any]) -> Iterator[Fault]:
+    """Yield what is wrong with an entry that is a plugin's name, or a mapping with ``type``."""
     given = {"type": entry} if isinstance(entry, str) else entry
     if not isinstance(given, dict) or not isinstance(given.get("type"), str):
         return
     settings = {key: value for key, value in given.items() if key != "type"}
     try:
-        plugin = EMBEDDERS.get(given["type"])
-    except UnknownName as exc:
+        plugin = registry.get(given["type"])
+    except ConfigError as exc:
         yield draft.fault(at if isinstance(entry, str) else (*at, "type"), str(exc))
         return
     try:
@@ -215,7 +224,7 @@ def _provider_faults(draft: Draft, name: str, provider: str) -> Iterator[Fault]:
 
     try:
         PROVIDERS.get(provider)
-    except UnknownName as exc:
+    except ConfigError as exc:
         yield draft.fault(("upstreams", name, "provider"), str(exc))
 
 

@@ -18,7 +18,7 @@ from refdesk.config.schema import Config
 from refdesk.config.shape import Shape
 from refdesk.config.shape import at as shape_at
 from refdesk.config.view import plugin_option, shown
-from refdesk.errors import UnknownName
+from refdesk.errors import ConfigError
 
 app = typer.Typer(
     add_completion=False, no_args_is_help=True, help="Show the configuration, its schema, its file."
@@ -89,7 +89,7 @@ def _options_of(config: Config, at: Path) -> type[BaseModel] | None:
                 return VECTOR_STORES.get(config.vectors.type).Options
             case ("collections", name, *_):
                 return EMBEDDERS.get(config.collections[name].embedder.type).Options
-    except (UnknownName, KeyError):
+    except (ConfigError, KeyError):
         pass
     return None
 

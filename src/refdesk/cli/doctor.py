@@ -37,6 +37,7 @@ def doctor(
     Each engine is asked a real question.  Exit status 0, or 3 with problems.
     """
     from refdesk.cli._finding import Finding, print_findings
+    from refdesk.cli._plugins import look_at_plugins
     from refdesk.cli.check import examine_all, unmade_collections
 
     draft, faults = examine_all(config_path(config), env=os.environ)
@@ -46,6 +47,7 @@ def doctor(
     if not faults:
         where = str(draft.path) if draft.path else "no file is read, the defaults hold"
         findings.append(Finding(area="config", level="ok", text=where))
+    findings += look_at_plugins()
     if draft.config is not None:
         if draft.config.engines is None:
             say("note: no engines are configured: the keyless ddgs engine is used")

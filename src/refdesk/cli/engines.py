@@ -125,7 +125,8 @@ def told(attempt: Attempt) -> str:
 
     took = f"{attempt.duration_s * 1000:.0f} ms"
     if attempt.outcome == "ok":
-        return f"well: {results_of(attempt)} results in {took}"
+        number = results_of(attempt)
+        return f"well: {number} result{'' if number == 1 else 's'} in {took}"
     if attempt.outcome == "empty":
         return f"answered in {took}, and found nothing"
     return f"{attempt.outcome} after {took}: {printable(_ADVICE.sub('', attempt.detail))}"

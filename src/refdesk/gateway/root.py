@@ -193,22 +193,27 @@ class Root:
     # Pages
 
     async def _home(self, scope: Scope, receive: Receive, send: Send, _: Caller) -> None:
+        """Answer with what is served."""
         await _answer(scope, send, 200, _TEXT, f"Refdesk. {self._served}\n".encode())
 
     async def _livez(self, scope: Scope, receive: Receive, send: Send, _: Caller) -> None:
+        """Answer that the process runs."""
         await _answer(scope, send, 200, _TEXT, b"ok\n")
 
     async def _readyz(self, scope: Scope, receive: Receive, send: Send, _: Caller) -> None:
+        """Answer whether requests are taken: 200, or 503 with the reason."""
         missing = self._ready()
         await _answer(
             scope, send, 503 if missing else 200, _TEXT, (missing or "ready").encode() + b"\n"
         )
 
     async def _metrics_page(self, scope: Scope, receive: Receive, send: Send, _: Caller) -> None:
+        """Answer with the Prometheus page."""
         kind, body = self._metrics()
         await _answer(scope, send, 200, kind.encode(), body)
 
     async def _models(self, scope: Scope, receive: Receive, send: Send, _: Caller) -> None:
+        """List the models, in pages, as the client's SDK reads them."""
         targets = self.gateway.targets.listed
         try:
             page = read_page(scope["query_string"], list(targets), messages=_speaks_messages(scope))
@@ -232,6 +237,7 @@ class Root:
         await _answer(scope, send, 200, _JSON, msgspec.json.encode(body))
 
     async def _model(self, scope: Scope, receive: Receive, send: Send, _: Caller) -> None:
+        """Show one model."""
         name = scope["path"].split("/models/", 1)[1]
         try:
             target = self.gateway.targets.find(name)

@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass, field
 from typing import Final, Literal
 
-from refdesk.errors import UnknownName
+from refdesk.errors import ConfigError
 from refdesk.registry import Registry
 from refdesk.wires.base import Kept, SearchTool
 
@@ -24,7 +24,9 @@ Service = Literal[
 ]
 """What an endpoint may have beside answering models' requests; ``stored_…``: answers it keeps."""
 
-PROVIDERS: Registry[Provider] = Registry("provider", "refdesk.providers")
+PROVIDERS: Registry[Provider] = Registry(
+    "provider", "refdesk.providers", fits=lambda plugin: isinstance(plugin, Provider)
+)
 
 NOT_OPENAI: Final = Kept(ids=r"(?!ws_[0-9a-f]{40,}$).*")
 """Ids of search calls that are not of OpenAI's form, where a provider's own form is not known."""
@@ -111,7 +113,7 @@ def capability(provider: str, wire: WireName, model: str, metadata: bool | None)
     Return what a model can do by itself.
 
     Args:
-        provider: The name of a provider plugin; an unknown one has no rules.
+        provider: The name of a provider plugin; an unknown or broken one has no rules.
         wire: The wire that the upstream is spoken to on.
         model: The id that the upstream knows.
         metadata: ``capabilities.web_search`` of the model's entry, where it is set.
@@ -216,5 +218,5 @@ def lacks(provider: str, service: Service) -> str:
 def _provider(name: str) -> Provider:
     try:
         return PROVIDERS.get(name)
-    except UnknownName:
+    except ConfigError:
         return Provider(name=name)

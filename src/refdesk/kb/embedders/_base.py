@@ -14,7 +14,11 @@ from refdesk.http import HttpRequest, HttpResponse
 from refdesk.kb.vectors import Vector, Vectors
 from refdesk.registry import Registry
 
-EMBEDDERS: Registry[type[Embedder]] = Registry("embedder", "refdesk.kb.embedders")
+EMBEDDERS: Registry[type[Embedder]] = Registry(
+    "embedder",
+    "refdesk.kb.embedders",
+    fits=lambda plugin: isinstance(plugin, type) and issubclass(plugin, Embedder),
+)
 
 BATCH: Final = 32
 """How many passages whoever embeds many had best give at once."""
@@ -94,8 +98,8 @@ class Embedder(ABC):
 
 
 def local_names() -> list[str]:
-    """Return the embedders that compute here: they need no address, no key and no file."""
-    return [name for name in EMBEDDERS.names() if EMBEDDERS.get(name).computes]
+    """Return the built-in embedders that compute here: they need no address, key or file."""
+    return [name for name in EMBEDDERS.builtin() if EMBEDDERS.get(name).computes]
 
 
 def make_embedder(entry: Mapping[str, Any], *, fetcher: Fetcher | None = None) -> Embedder:

@@ -41,7 +41,11 @@ Values that the metadata of a chunk must have, all of them.
 A list of values means any one of them.  ``document_id`` is the document that a chunk is of.
 """
 
-VECTOR_STORES: Registry[type[VectorStore]] = Registry("vector store", "refdesk.kb.vectors")
+VECTOR_STORES: Registry[type[VectorStore]] = Registry(
+    "vector store",
+    "refdesk.kb.vectors",
+    fits=lambda plugin: isinstance(plugin, type) and issubclass(plugin, VectorStore),
+)
 
 _SCALARS: Final = (str, int, float, bool)
 _LONGEST_LABEL: Final = 500

@@ -24,7 +24,12 @@ __all__ = ["ENGINES", "BaseEngine", "Engine", "LocalEngine", "Option", "failure"
 
 T = TypeVar("T")
 
-ENGINES: Registry[type[BaseEngine]] = Registry("engine", "refdesk.web.engines", "refdesk.web.local")
+ENGINES: Registry[type[BaseEngine]] = Registry(
+    "engine",
+    "refdesk.web.engines",
+    "refdesk.web.local",
+    fits=lambda plugin: isinstance(plugin, type) and issubclass(plugin, BaseEngine),
+)
 
 Option = Literal[
     "sites", "blocked_sites", "time_range", "dates", "language", "country", "context_size", "safe"
