@@ -157,78 +157,77 @@ async def test_paths_that_lead_elsewhere(desk: Desk, path: str) -> None:
     assert desk.upstream.seen == []
 
 
-class TestKeys:
-    """Client keys that share an upstream."""
+@pytest.fixture
+def required() -> dict[str, Any]:
+    """A configuration that requires keys."""
+    return {"auth": {"required": True}}
 
-    @pytest.fixture
-    def required(self) -> dict[str, Any]:
-        """A configuration that requires keys."""
-        return {"auth": {"required": True}}
 
-    async def keys(self, desk: Desk) -> list[str]:
-        """Make three keys: two of clients, one of an administrator."""
-        made = [
-            (await asyncio.to_thread(desk.store.keys.create, name, claims=claims))[0]
-            for name, claims in (("a", {}), ("b", {}), ("c", {"admin": True}))
-        ]
-        await asyncio.to_thread(desk.application.keys.reload)
-        return made
+async def made_keys(desk: Desk) -> list[str]:
+    """Make three keys: two of clients, one of an administrator."""
+    made = [
+        (await asyncio.to_thread(desk.store.keys.create, name, claims=claims))[0]
+        for name, claims in (("a", {}), ("b", {}), ("c", {"admin": True}))
+    ]
+    await asyncio.to_thread(desk.application.keys.reload)
+    return made
 
-    async def test_a_key_reaches_only_its_own(
-        self, opened: OpenDesk, required: dict[str, Any]
-    ) -> None:
-        """What one key had made does not exist for another, in paths and in bodies."""
-        async with opened(**required) as desk:
-            a, b, _ = await self.keys(desk)
-            desk.upstream.will(whole(RESPONSE), whole(FILE), whole(RESPONSE))
-            async with client_of(desk, a) as mine, client_of(desk, b) as other:
-                await mine.responses.create(model="m", input="?")
-                await mine.files.create(file=b"{}", purpose="batch")
-                before = len(desk.upstream.seen)
-                for refused in (
-                    other.responses.retrieve("resp_1"),
-                    other.responses.cancel("resp_1"),
-                    other.responses.delete("resp_1"),
-                    other.responses.input_items.list("resp_1"),
-                    other.responses.create(model="m", input="?", previous_response_id="resp_1"),
-                    other.responses.input_tokens.count(model="m", previous_response_id="resp_1"),
-                    other.files.content("file-1"),
-                    other.files.delete("file-1"),
-                    other.batches.create(
-                        input_file_id="file-1",
-                        endpoint="/v1/responses",
-                        completion_window="24h",
-                    ),
-                ):
-                    with pytest.raises(openai.NotFoundError):
-                        await refused
-                assert len(desk.upstream.seen) == before
-                await mine.responses.retrieve("resp_1")
-                await mine.files.retrieve("file-1")
-        for seen in desk.upstream.seen:
-            assert a.encode() not in seen.raw
-            assert b.encode() not in seen.raw
 
-    @pytest.mark.parametrize("path", ["/v1/files", "/v1/batches", "/v1/messages/batches"])
-    async def test_lists_tell_of_all_keys(
-        self, opened: OpenDesk, required: dict[str, Any], path: str
-    ) -> None:
-        """Where keys are required, a list of what all had made takes a key of an administrator."""
-        async with opened(**required) as desk:
-            a, _, admin = await self.keys(desk)
-            desk.upstream.will(whole({"object": "list", "data": []}))
-            refused = await desk.client.get(path, headers={"x-api-key": a})
-            listed = await desk.client.get(path, headers={"x-api-key": admin})
+async def test_a_key_reaches_only_its_own(opened: OpenDesk, required: dict[str, Any]) -> None:
+    """What one key had made does not exist for another, in paths and in bodies."""
+    async with opened(**required) as desk:
+        a, b, _ = await made_keys(desk)
+        desk.upstream.will(whole(RESPONSE), whole(FILE), whole(RESPONSE))
+        async with client_of(desk, a) as mine, client_of(desk, b) as other:
+            await mine.responses.create(model="m", input="?")
+            await mine.files.create(file=b"{}", purpose="batch")
+            before = len(desk.upstream.seen)
+            for refused in (
+                other.responses.retrieve("resp_1"),
+                other.responses.cancel("resp_1"),
+                other.responses.delete("resp_1"),
+                other.responses.input_items.list("resp_1"),
+                other.responses.create(model="m", input="?", previous_response_id="resp_1"),
+                other.responses.input_tokens.count(model="m", previous_response_id="resp_1"),
+                other.files.content("file-1"),
+                other.files.delete("file-1"),
+                other.batches.create(
+                    input_file_id="file-1",
+                    endpoint="/v1/responses",
+                    completion_window="24h",
+                ),
+            ):
+                with pytest.raises(openai.NotFoundError):
+                    await refused
+            assert len(desk.upstream.seen) == before
+            await mine.responses.retrieve("resp_1")
+            await mine.files.retrieve("file-1")
+    for seen in desk.upstream.seen:
+        assert a.encode() not in seen.raw
+        assert b.encode() not in seen.raw
 
-        assert (refused.status_code, listed.status_code) == (403, 200)
-        assert "admin" in refused.json()["error"]["message"]
-        assert len(desk.upstream.seen) == 1
 
-    @pytest.mark.parametrize("path", ["/v1/files", "/v1/batches", "/v1/messages/batches"])
-    async def test_lists_without_keys(self, desk: Desk, path: str) -> None:
-        """Where no key is needed, lists pass."""
+@pytest.mark.parametrize("path", ["/v1/files", "/v1/batches", "/v1/messages/batches"])
+async def test_lists_tell_of_all_keys(
+    opened: OpenDesk, required: dict[str, Any], path: str
+) -> None:
+    """Where keys are required, a list of what all had made takes a key of an administrator."""
+    async with opened(**required) as desk:
+        a, _, admin = await made_keys(desk)
         desk.upstream.will(whole({"object": "list", "data": []}))
-        assert (await desk.client.get(path)).status_code == 200
+        refused = await desk.client.get(path, headers={"x-api-key": a})
+        listed = await desk.client.get(path, headers={"x-api-key": admin})
+
+    assert (refused.status_code, listed.status_code) == (403, 200)
+    assert "admin" in refused.json()["error"]["message"]
+    assert len(desk.upstream.seen) == 1
+
+
+@pytest.mark.parametrize("path", ["/v1/files", "/v1/batches", "/v1/messages/batches"])
+async def test_lists_without_keys(desk: Desk, path: str) -> None:
+    """Where no key is needed, lists pass."""
+    desk.upstream.will(whole({"object": "list", "data": []}))
+    assert (await desk.client.get(path)).status_code == 200
 
 
 async def test_what_is_known_outlives_a_reload(opened: OpenDesk) -> None:

@@ -9,6 +9,7 @@ import pytest
 
 from clients import claude_of, client_of
 from desk import QUESTION, WIRES, Desk, OpenDesk, answers, asks, sse, stream, whole
+from recorded import RECORDINGS
 from refdesk.errors import EngineError
 from refdesk.gateway.undeclared import undeclared
 from refdesk.testing.fakes import FakeEngine, page
@@ -221,6 +222,48 @@ async def test_what_no_user_said_is_not_searched(opened: OpenDesk, wire: str, te
         await desk.post(path(wire), plain(wire, text=text))
         assert queries(desk) == []
         assert desk.upstream.seen[0].json == plain(wire, text=text)
+
+
+@pytest.mark.parametrize("wire", WIRES)
+async def test_tools_that_are_written_as_text(opened: OpenDesk, wire: str) -> None:
+    """Clients that write their tools' outputs in the user's role have the turn's search again."""
+    async with opened(engine(), models=ALWAYS) as desk:
+        desk.upstream.will(whole(answers(wire)))
+        said = [{"role": "user", "content": f"<task>\n{QUESTION}\n</task>"}]
+        await desk.post(path(wire), plain(wire, said))
+        said += [
+            {"role": "assistant", "content": "<read_file><path>private.py</path></read_file>"},
+            {"role": "user", "content": "[read_file for 'private.py'] Result:\nprivate = 1"},
+        ]
+        got = await desk.post(path(wire), plain(wire, said))
+
+        assert queries(desk) == [QUESTION]
+        assert URL.encode() in desk.upstream.seen[-1].body
+        assert URL in got.text
+
+
+RECORDED = {
+    path.stem: json.loads(path.read_text())["requests"]
+    for path in sorted((RECORDINGS / "clients").glob("*.json"))
+}
+
+
+@pytest.mark.parametrize("client", RECORDED)
+async def test_recorded_clients(opened: OpenDesk, client: str) -> None:
+    """Of what real clients send without a declaration, the users' questions are searched."""
+    settings = {"search": {"cache_ttl_s": 0}}
+    async with opened(FakeEngine("main"), models=ALWAYS, gateway=settings) as desk:
+        desk.upstream.will(whole(answers("chat")))
+        for request in RECORDED[client]:
+            said = [
+                each | {"content": [{"type": "text", "text": text} for text in each["content"]]}
+                if isinstance(each["content"], list)
+                else each
+                for each in request["messages"]
+            ]
+            await desk.post("/v1/chat/completions", plain("chat", said))
+
+        assert queries(desk) == [each["asked"] for each in RECORDED[client] if each["asked"]]
 
 
 @pytest.mark.parametrize("wire", WIRES)

@@ -209,3 +209,42 @@ def test_a_very_long_message(parts: tuple[str, ...]) -> None:
     said = words(*parts)
     assert said.startswith(Q) or said.endswith(Q)
     assert len(said) <= 1_000_001
+
+
+@pytest.mark.parametrize(
+    "header",
+    [
+        "[read_file for 'src/private.py'] Result:",
+        "[search_files for '[a-z]]+ private' in '*.py'] Result:",
+        "[execute_command for 'cat <<EOF\nprivate\nEOF'] Result:",
+        "[use_mcp_tool for 'docs'] Result:",
+        "[browser_action] Result:",
+    ],
+)
+@pytest.mark.parametrize(
+    "output", ["def private(): ...", "When was Python 3.14 released?", DETAILS]
+)
+def test_outputs_of_tools_written_as_text(header: str, output: str) -> None:
+    """What a tool of the client gave is no user's, in one text part or behind its header."""
+    for parts in ((header, output), (f"{header}\n{output}", DETAILS), (header, output, DETAILS)):
+        spoken = read_message(parts)
+        assert (spoken.text, spoken.author in ("client", "lead")) == ("", True), parts
+
+
+@pytest.mark.parametrize(
+    "parts",
+    [
+        ("[attempt_completion] Result:", f"<feedback>\n{Q}\n</feedback>", DETAILS),
+        (f"[attempt_completion] Result:\n<feedback>\n{Q}\n</feedback>",),
+        ("[plan_mode_respond] Result:", f"<user_message>\n{Q}\n</user_message>"),
+    ],
+)
+def test_what_a_user_told_a_tool(parts: tuple[str, ...]) -> None:
+    """Tools that ask the user give back the user's own words."""
+    assert words(*parts) == Q
+
+
+@pytest.mark.parametrize("text", ["[1] Result: is it right?", "[INFO] Result: 5, why?", "[x] y?"])
+def test_brackets_of_a_user(text: str) -> None:
+    """A user's own text in brackets is no tool's output."""
+    assert author_of([text]) == "user"

@@ -7,6 +7,7 @@ run.  The markers are short: a client's next version may word the rest anew.
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from typing import Final
 
@@ -122,6 +123,13 @@ LOCAL_COMMAND: Final = "<local-command-"
 
 SEARCH_MARKER: Final = "perform a web search for the query:"
 """What Claude Code and DeepSeek's harness write before the query of their search request."""
+
+TOOL_RESULT: Final = re.compile(r"\[([a-z]\w*+)(?: for .{0,4000}?)?\] Result:", re.DOTALL)
+"""What Cline, Roo Code and Kilo Code write before the output of a tool that the model called in its
+text: ``[read_file for 'a.py'] Result:``, mostly a text part of its own."""
+
+ASKING_TOOLS: Final = ("attempt_completion", "ask_followup_question", "plan_mode_respond")
+"""Tools of theirs whose output is what the user said."""
 
 FORMAT_BEGIN: Final = "The output should be formatted as a JSON instance that conforms to the JSON"
 """LangChain's format instructions begin so, and end with a block of code."""

@@ -15,6 +15,7 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from refdesk.search._clients import (
+    ASKING_TOOLS,
     FILES_BEGIN,
     FILES_END,
     FORMAT_BEGIN,
@@ -22,6 +23,7 @@ from refdesk.search._clients import (
     OPENINGS,
     SEARCH_MARKER,
     TAILS,
+    TOOL_RESULT,
 )
 from refdesk.search._conversation import about_conversation
 from refdesk.search._templates import Template, is_headed, read_template
@@ -140,7 +142,7 @@ def _bounded(parts: Sequence[str]) -> Sequence[str]:
 
 
 def _read_part(part: str) -> Spoken:
-    if found := _known(part.strip()):
+    if found := _known(part.strip()) or _tool_result(part.strip()):
         return found
     if is_headed(part.strip()) and (template := read_template(part.strip())):
         return _filled(template)
@@ -186,6 +188,17 @@ def _known(text: str) -> Spoken | None:
         if text.startswith(known.opening) and known.holds in text and text.endswith(known.ending):
             return Spoken(author=known.author, why=known.what)
     return None
+
+
+def _tool_result(text: str) -> Spoken | None:
+    """Read the output of a client's tool, or the line that leads it."""
+    header = TOOL_RESULT.match(text)
+    if header is None:
+        return None
+    output = text[header.end() :].strip()
+    if header[1] not in ASKING_TOOLS:
+        return Spoken(author="client" if output else "lead", why="the output of a tool")
+    return _read_part(output) if output else Spoken(author="aside", why="a tool that asks")
 
 
 def _without_tail(text: str) -> list[str]:
