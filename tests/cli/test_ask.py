@@ -253,14 +253,14 @@ def test_collection(refdesk: Command, peer: Peer, folder: Path) -> None:
     yaml = served(peer) + "collections: {handbook: {}}\n"
     assert refdesk("kb", "add", "--collection", "handbook", "handbook.md", yaml=yaml).code == 0
     answers(peer, "chat", "Within 30 days [ref_001].")
-    ran = refdesk("ask", "--collection", "handbook", "hello")
+    ran = refdesk("ask", "--collection", "handbook", "when do employees claim expenses?")
     assert ran.code == 0, ran.err
     assert "Employees claim expenses within 30 days." in json.dumps(asked(peer))
     assert ran.out.splitlines()[-2:] == [
         "[1] Expenses  handbook.md › Expenses",
         "    # Expenses Employees claim expenses within 30 days.",
     ]
-    ended = refdesk("ask", "--collection", "handbok", "hello")
+    ended = refdesk("ask", "--collection", "handbok", "when do employees claim expenses?")
     assert ended.code == 1
     assert "known: handbook" in ended.err
 
