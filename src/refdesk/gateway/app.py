@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Generator, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import Any, Final, TypeVar, TypeVarTuple
 
 import structlog
 
@@ -27,10 +27,11 @@ from refdesk.gateway.client import (
     Send,
     header,
 )
-from refdesk.gateway.decoding import decoded, decoded_pieces
+from refdesk.gateway.decoding import MAX_DECODED_BYTES, decoded, decoded_pieces, is_encoded
 from refdesk.gateway.driver import Driver
 from refdesk.gateway.headers import refusal_headers, to_client, to_upstream
 from refdesk.gateway.log import Entry, RequestLog
+from refdesk.gateway.offloading import LARGE_READ, off_loop
 from refdesk.gateway.refusals import Refusals, Sender
 from refdesk.gateway.route import Route
 from refdesk.gateway.stored import StoredIds, id_in_stream, id_of, is_background, is_stored
@@ -39,7 +40,7 @@ from refdesk.ids import new_request_id
 from refdesk.types import ANONYMOUS, Caller
 from refdesk.upstream import Origin, Reply, UpstreamClient
 from refdesk.wires import chat, messages, responses
-from refdesk.wires.base import Head, StreamRewriter, Wire
+from refdesk.wires.base import Head, History, StreamRewriter, Wire
 from refdesk.wires.document import Document, dump
 from refdesk.wires.told import error_in_body, error_in_stream
 
@@ -64,6 +65,9 @@ _FAULT_END: Final = {
     "cut": "upstream_cut",
     "bad_response": "upstream_cut",
 }
+
+T = TypeVar("T")
+Ts = TypeVarTuple("Ts")
 
 _log: structlog.stdlib.BoundLogger = structlog.get_logger("refdesk")
 
@@ -138,30 +142,29 @@ class Gateway:
             raise x.thread_refusal()
         if request.wire is not messages:
             request.keeps = self._is_kept(request, document)
-        if request.way.terms.always or concerns_search(body, request.wire):
+        if request.way.terms.always or await request.off_loop(concerns_search, body, request.wire):
             await self._exchange(request, document)
-        elif head.stream:
-            await self._pass_stream(request, bytes(document))
+            return
+        outgoing = await request.off_loop(bytes, document)
+        if head.stream:
+            await self._pass_stream(request, outgoing)
         else:
-            reply = await request.call(bytes(document), whole=True)
+            reply = await request.call(outgoing, whole=True)
             await request.answer(reply.status, reply.headers, reply.body)
 
     async def _count(self, request: Request, document: Document, body: bytes, head: Head) -> None:
         document = await self.without_marks(request, document, body)
-        reply = await request.call(bytes(document), whole=True, path=b"/count_tokens")
+        outgoing = await request.off_loop(bytes, document)
+        reply = await request.call(outgoing, whole=True, path=b"/count_tokens")
         await request.answer(reply.status, reply.headers, reply.body)
 
     async def without_marks(self, request: Request, document: Document, body: bytes) -> Document:
         """Return a request of which the model is only to see the words: our marks become text."""
         wire, terms = request.wire, request.way.terms
-        if concerns_search(body, wire):
-            marks = wire.find_marks(document)
+        if await request.off_loop(concerns_search, body, wire):
+            marks = await request.off_loop(wire.find_marks, document)
             recalled = await self.driver.recall(x.Recall(marks, b""), request.entry)
-            document = wire.restore(document, recalled.history, kept=terms.kept)
-            tool = wire.search_tool(document)
-            route, _ = x.route_for(terms, tool)
-            if tool is not None and (route is Route.GATEWAY or not terms.accepts_tool):
-                document = wire.strip_search_tool(document)
+            document = await request.off_loop(_restored, document, wire, terms, recalled.history)
         return document
 
     def _is_kept(self, request: Request, document: Document) -> bool:
@@ -204,51 +207,55 @@ class Gateway:
             model=request.target.model,
             key_id=entry.key_id,
         )
-        if terms.accepts_tool and self.refusals.known(sender, document):
+        if terms.accepts_tool and await request.off_loop(self.refusals.known, sender, document):
             terms = x.refusing(terms)
         sealer = self.driver.sealer_for(entry.key_id)
         course = x.exchange(document, wire=request.wire, terms=terms, sealer=sealer)
         if request.head.stream:
             request.ping_after(self.settings.head_after_s)
         reply: Reply | None = None
-        command = next(course)
+        step = await off_loop(request.size, _step, course, None)
         try:
-            while True:
-                match command:
+            while not isinstance(step, x.Answer | x.Relay):
+                size = request.size
+                match step:
                     case x.Recall():
-                        answered: x.Reply = await self.driver.recall(command, request.entry)
+                        answered: x.Reply = await self.driver.recall(step, request.entry)
                     case x.Complete():
-                        answered = await self.driver.complete(command)
+                        answered = await self.driver.complete(step)
                     case x.Search():
                         request.entry.outcome.kind = "gateway"
-                        answered = await self.driver.search(command, request.entry, request.caller)
+                        answered = await self.driver.search(step, request.entry, request.caller)
                     case x.CallUpstream(outgoing, outcome):
                         entry.outcome = outcome
                         if outcome.in_stead:
                             entry.route, entry.route_why = "gateway", outcome.in_stead
-                        reply = await request.call(bytes(outgoing), whole=not request.head.stream)
+                        sent = await request.off_loop(bytes, outgoing)
+                        reply = await request.call(sent, whole=not request.head.stream)
                         answered = await self._answered(request, reply)
                         status, body = answered.status, answered.body or b""
-                        if notice := self.refusals.take(sender, outgoing, status, body):
+                        size = max(size, len(body))
+                        if notice := await off_loop(
+                            size, self.refusals.take, sender, outgoing, status, body
+                        ):
                             outcome.notices.append(notice)
-                command = course.send(answered)
-        except StopIteration as end:
-            result: x.Answer | x.Relay = end.value
+                step = await off_loop(size, _step, course, answered)
         except BaseException:
             if reply is not None:
                 reply.close()
             raise
         assert reply is not None
-        if isinstance(result, x.Answer):
-            entry.unknown_citations = result.outcome.unknown_citations
-            headers = forms.as_json(reply.headers) if result.gathered else reply.headers
-            await request.answer(reply.status, headers, result.body)
+        if isinstance(step, x.Answer):
+            entry.unknown_citations = step.outcome.unknown_citations
+            headers = forms.as_json(reply.headers) if step.gathered else reply.headers
+            await request.answer(reply.status, headers, step.body)
         else:
-            await request.relay(reply, result.rewriter)
+            await request.relay(reply, step.rewriter)
 
     async def _answered(self, request: Request, reply: Reply) -> x.UpstreamAnswered:
         if not request.head.stream:
-            body = decoded(reply)
+            room = MAX_DECODED_BYTES if is_encoded(reply) else 0
+            body = await off_loop(room, decoded, reply)
             is_stream = bool(forms.is_stream(body, whole=True))
             return x.UpstreamAnswered(reply.status, body, is_stream=is_stream)
         # Whatever the form of a good answer is, it is seen when it is sent on.
@@ -267,6 +274,7 @@ class Request:
         "head",
         "keeps",
         "scope",
+        "size",
         "started",
         "target",
         "way",
@@ -294,6 +302,8 @@ class Request:
             wire=wire.NAME,
             key_id=caller.key_id,
         )
+        self.size = 0
+        """Bytes of the body."""
         self.asked: Document
         self.keeps = False
         """The upstream keeps the answer, and its id was not seen yet."""
@@ -319,18 +329,20 @@ class Request:
             body = await client.read_body(headers, max_bytes=limit)
             entry.client_request_id = client.request_id
             entry.incognito = client.incognito
+            self.size = len(body)
             if not for_model:
                 client.watch(asyncio.current_task())  # type: ignore[arg-type]
                 await answer(self, body)  # type: ignore[misc]
                 return
-            document = Document.read(body)
-            self.head = head = self.wire.read_head(document)
+            document, head = await off_loop(self.size, self._read, body, above=LARGE_READ)
+            self.head = head
             entry.model, entry.stream = head.model[:MAX_NAME_CHARS], head.stream
             self.target = target = self.gateway.targets.find(head.model)
             entry.upstream, entry.upstream_model = target.upstream, target.model
             self.way = target.way(self.wire.NAME)
             if head.model != target.model:
-                document = document.replace({"model": dump(target.model)})
+                model = {"model": dump(target.model)}
+                document = await self.off_loop(document.replace, model)
             self.asked = document
             client.watch(asyncio.current_task())  # type: ignore[arg-type]
             await answer(self, document, body, head)  # type: ignore[misc]
@@ -361,6 +373,14 @@ class Request:
             finally:
                 entry.total_s = time.perf_counter() - self.started
                 self.gateway.log.add(entry)
+
+    def _read(self, body: bytes) -> tuple[Document, Head]:
+        document = Document.read(body)
+        return document, self.wire.read_head(document)
+
+    async def off_loop(self, work: Callable[[*Ts], T], *args: *Ts) -> T:
+        """Read or copy the body as `off_loop` does."""
+        return await off_loop(self.size, work, *args, above=LARGE_READ)
 
     async def run_refused(self, fault: WireError) -> None:
         """Answer with the gate's refusal, and log it."""
@@ -533,7 +553,7 @@ class Request:
             return
         self._look_at(body)
         try:
-            stream = self.wire.streamed(body, self.asked)
+            stream = await off_loop(len(body), self.wire.streamed, body, self.asked)
         except UpstreamError as exc:
             entry.outcome.notices.append(f"the answer was passed on as it came: {exc}")
             if client.is_stream:
@@ -543,7 +563,7 @@ class Request:
         if not client.head_sent:
             await self._start(reply, labelled=True)
         if rewriter is not None:
-            stream = rewriter.feed(stream) + rewriter.finish()
+            stream = await off_loop(len(stream), _rewritten, rewriter, stream)
             entry.unknown_citations = rewriter.unknown_citations
         await client.write(stream)
         await client.end()
@@ -583,10 +603,15 @@ class Request:
         limit = self.gateway.settings.longest_answer_s
         fault: UpstreamError | None = None
         head = tail = b""
+        held = 0
         try:
             async with asyncio.timeout(limit):
                 async for chunk in pieces:
-                    await write(rewriter.feed(chunk))
+                    # An event comes out when it is whole; till then it only grows.
+                    held += len(chunk)
+                    if out := await off_loop(held, rewriter.feed, chunk):
+                        held = 0
+                        await write(out)
                     if len(head) < _KEPT_BYTES:
                         head += chunk[: _KEPT_BYTES - len(head)]
                         if self.keeps:
@@ -645,6 +670,30 @@ class Request:
             *refusal_headers(status, retry_after_s),
         ]
         await self.client.answer(status, self.head_lines(headers), body)
+
+
+def _step(
+    course: Generator[x.Command, x.Reply, x.Answer | x.Relay], answered: x.Reply | None
+) -> x.Command | x.Answer | x.Relay:
+    """Carry an exchange on to its next command, or to its end."""
+    try:
+        return next(course) if answered is None else course.send(answered)
+    except StopIteration as end:
+        result: x.Answer | x.Relay = end.value
+        return result
+
+
+def _rewritten(rewriter: StreamRewriter, stream: bytes) -> bytes:
+    return rewriter.feed(stream) + rewriter.finish()
+
+
+def _restored(document: Document, wire: Wire, terms: x.Terms, history: History) -> Document:
+    document = wire.restore(document, history, kept=terms.kept)
+    tool = wire.search_tool(document)
+    route, _ = x.route_for(terms, tool)
+    if tool is not None and (route is Route.GATEWAY or not terms.accepts_tool):
+        document = wire.strip_search_tool(document)
+    return document
 
 
 def concerns_search(body: bytes, wire: Wire) -> bool:

@@ -19,6 +19,11 @@ _BARE: Final = -zlib.MAX_WBITS
 _KNOWN: Final = frozenset({"gzip", "x-gzip", "deflate"})
 
 
+def is_encoded(reply: Reply) -> bool:
+    """Whether an answer has a content encoding; UpstreamError where it cannot be decoded."""
+    return bool(_coding(reply))
+
+
 def decoded(reply: Reply) -> bytes:
     """
     Return the body of a whole answer without its content encoding.

@@ -8,7 +8,6 @@ models and for what of ours stands in a history.
 
 from __future__ import annotations
 
-import asyncio
 import re
 from collections.abc import Callable
 from functools import partial
@@ -19,10 +18,11 @@ from refdesk.gateway import endpoints
 from refdesk.gateway.app import WIRES, Gateway, Request
 from refdesk.gateway.batch import read_batch
 from refdesk.gateway.client import Receive, Scope, Send
-from refdesk.gateway.decoding import decoded
+from refdesk.gateway.decoding import MAX_DECODED_BYTES, decoded, is_encoded
 from refdesk.gateway.endpoints import Endpoint, Trait
 from refdesk.gateway.exchange import Recall
 from refdesk.gateway.headers import to_client, to_upstream
+from refdesk.gateway.offloading import off_loop
 from refdesk.gateway.places import CHOOSER, Place, only
 from refdesk.gateway.stored import Stored, ids_of
 from refdesk.gateway.targets import MAX_NAME_CHARS
@@ -31,7 +31,6 @@ from refdesk.upstream import Reply
 from refdesk.wires.base import Wire
 from refdesk.wires.document import Document, dump, string
 
-_LARGE_BYTES: Final = 256 * 1024
 """A batch of more bytes is read outside of the event loop."""
 _RESULTS: Final = re.compile(rb'("results_url"\s*+:\s*+")(https?://[^"]*+)"')
 _BATCHES: Final = b"/messages/batches/"
@@ -76,7 +75,7 @@ class Passing:
         if Trait.REQUESTS in endpoint.traits:
             place, body = await self._of_batch(request, body)
         else:
-            document = _document(endpoint, body)
+            document = await request.off_loop(_document, endpoint, body)
             if document is not None and (named := memory.named(document, key_id)):
                 stored = stored or named[1]
             if model := _model(endpoint, document):
@@ -92,7 +91,8 @@ class Passing:
         if not whole:
             await _relay(request, reply)
             return
-        answer = decoded(reply)
+        room = MAX_DECODED_BYTES if is_encoded(reply) else 0
+        answer = await off_loop(room, decoded, reply)
         if reply.status < 300:
             self._remember(endpoint, place, request, answer, owned=stored is not None)
             if endpoint.service == "message_batches":
@@ -135,16 +135,12 @@ class Passing:
 
     async def _of_batch(self, request: Request, body: bytes) -> tuple[Place, bytes]:
         targets = self._gateway.targets
-        if len(body) > _LARGE_BYTES:
-            batch = await asyncio.to_thread(read_batch, body, targets.find)
-        else:
-            batch = read_batch(body, targets.find)
+        batch = await off_loop(len(body), read_batch, body, targets.find)
         terms = batch.target.way(request.wire.NAME).terms
         request.entry.model = batch.target.name
         recalled = await self._gateway.driver.recall(Recall(batch.marks, b""), request.entry)
         restore = partial(batch.restored, recalled.history, kept=terms.kept)
-        body = await asyncio.to_thread(restore) if len(body) > _LARGE_BYTES else restore()
-        return targets.places[batch.target.upstream], body
+        return targets.places[batch.target.upstream], await off_loop(len(body), restore)
 
     # The call
 

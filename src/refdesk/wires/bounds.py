@@ -12,7 +12,7 @@ from typing import Final
 
 from refdesk.errors import WireError
 
-MAX_VALUES: Final = 200_000
+MAX_VALUES: Final = 1_000_000
 """Values of a body, arrays and objects among them; one with more is refused (400)."""
 MAX_KEYS: Final = 20_000
 """Keys of one object in a body; beyond it the body is refused (400)."""
@@ -24,6 +24,8 @@ It is the standard library's own limit (CVE-2020-10735).
 """
 MAX_KEY_CHARS: Final = 65_536
 """Characters of a key at the top level of a body; beyond it the body is refused (400)."""
+MAX_LONE_SURROGATES: Final = 10_000
+"""Halves of characters in a body, each of which is kept; with more it is refused (400)."""
 
 _WINDOW: Final = 1024 * 1024
 """Bytes that a pattern is given at once: other threads run in between."""

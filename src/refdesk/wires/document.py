@@ -26,7 +26,7 @@ import msgspec
 from msgspec import Raw
 
 from refdesk.errors import WireError
-from refdesk.wires.bounds import MAX_KEY_CHARS, check_bounds
+from refdesk.wires.bounds import MAX_KEY_CHARS, MAX_LONE_SURROGATES, check_bounds
 
 _MEMBERS: Final = msgspec.json.Decoder(dict[str, Raw])
 _ELEMENTS: Final = msgspec.json.Decoder(list[Raw])
@@ -36,10 +36,11 @@ _ENCODER: Final = msgspec.json.Encoder()
 # A lone surrogate is kept as this noncharacter followed by the four digits of its escape.  U+FDD0
 # is reserved for internal use (Unicode 16.0, section 23.7), so no honest text holds it.
 _KEEPER: Final = "\ufdd0"
-_ESCAPES: Final = re.compile(
-    rb"\\(?:u([dD][89abAB][0-9a-fA-F]{2})\\u[dD][c-fC-F][0-9a-fA-F]{2}|u([dD][89a-fA-F][0-9a-fA-F]{2})|.)",
-    re.DOTALL,
+_SURROGATES: Final = re.compile(
+    rb"(?<!\\)(?:\\\\)*+\\u[dD](?:[89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}"
+    rb"|(?P<lone>[89a-fA-F][0-9a-fA-F]{2}))"
 )
+"""Pairs, and halves; an escaped backslash before an ``u`` is no escape of the ``u``."""
 _KEPT: Final = re.compile(rb"(?:\\ufdd0|\xef\xb7\x90)([dD][89a-fA-F][0-9a-fA-F]{2})")
 _KEPT_TEXT: Final = re.compile(_KEEPER + "[dD][89a-fA-F][0-9a-fA-F]{2}")
 _KEY: Final = re.compile(rb'[\s{,]*+("(?:[^"\\]++|\\.)*+")\s*+:\s*+', re.DOTALL)
@@ -85,7 +86,7 @@ class Document:
         except (msgspec.DecodeError, RecursionError) as exc:
             if b"\\ud" not in data and b"\\uD" not in data:
                 raise _broken(exc, data) from None
-            data = _ESCAPES.sub(_keep, data)
+            data = _kept_surrogates(data)
             kept = True
             try:
                 table = _MEMBERS.decode(data)
@@ -200,9 +201,18 @@ def _shown(raw: Raw | bytes) -> str:
     return f"{kind(raw)} {text!r}"
 
 
-def _keep(match: re.Match[bytes]) -> bytes:
-    lone = match.group(2)
-    return match.group(0) if lone is None else rb"\ufdd0" + lone
+def _kept_surrogates(data: bytes) -> bytes:
+    parts: list[bytes] = []
+    at = 0
+    for found in _SURROGATES.finditer(data):
+        if found["lone"] is None:
+            continue
+        if len(parts) > 2 * MAX_LONE_SURROGATES:
+            raise WireError(f"the body has more than {MAX_LONE_SURROGATES:,} lone surrogates")
+        digits = found.start("lone") - 1  # the D is one of the four
+        parts += (data[at : digits - 1], rb"ufdd0")
+        at = digits
+    return b"".join((*parts, data[at:]))
 
 
 def _broken(exc: Exception, data: bytes) -> WireError:

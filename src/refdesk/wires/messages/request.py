@@ -26,10 +26,8 @@ _HOSTED: Final = re.compile(r"web_search_(\d+)")
 """Dated types: web_search_20250305, web_search_20260209, web_search_20260318, and those to come."""
 _DIRECT_SINCE: Final = 20260209
 """From this type on a search may be called from code, so blocks say who called it."""
-_CACHE_MARK: Final = re.compile(
-    rb',\s*"cache_control"\s*:\s*(?:null|\{[^{}]*\})'
-    rb'|"cache_control"\s*:\s*(?:null|\{[^{}]*\})\s*,?\s*'
-)
+_CACHE_KEY: Final = b'"cache_control"'
+_CACHE_MARK: Final = re.compile(rb'"cache_control"\s*+:\s*+(?:null|\{[^{}]*+\})(\s*+(?:,\s*+)?)')
 
 
 def read_head(document: Document) -> Head:
@@ -90,9 +88,6 @@ def conversation(document: Document, author_of: AuthorOf | None = None) -> Conve
     newest = newest_words(_turns(messages), author_of)
     since = messages[newest.place + 1 :] if newest.texts else ()
     prefix = b",".join(bytes(message) for message in messages[: newest.place + 1])
-    if b'"cache_control"' in prefix:
-        # Clients move their cache breakpoints along; the conversation stays the same.
-        prefix = _CACHE_MARK.sub(b"", prefix)
     return Conversation(
         user_texts=newest.texts,
         ends_with_tool_output=newest.ends_with_tool_output,
@@ -100,8 +95,27 @@ def conversation(document: Document, author_of: AuthorOf | None = None) -> Conve
         awaits_server_tool=awaits_result(messages),
         unasked=newest.unasked,
         newest=newest.place,
-        prefix=prefix,
+        prefix=_without_cache_marks(prefix),
     )
+
+
+def _without_cache_marks(data: bytes) -> bytes:
+    """Clients move their cache breakpoints along; the conversation stays the same."""
+    kept: list[bytes] = []
+    at = 0
+    while (found := data.find(_CACHE_KEY, at)) >= 0:
+        before = data[at:found]
+        mark = _CACHE_MARK.match(data, found)
+        if mark is None:
+            at = found + len(_CACHE_KEY)
+            kept += (before, _CACHE_KEY)
+        elif (member := before.rstrip()).endswith(b","):
+            at = mark.start(1)
+            kept.append(member[:-1])
+        else:
+            at = mark.end()
+            kept.append(before)
+    return b"".join((*kept, data[at:])) if kept else data
 
 
 def wants_json(document: Document) -> bool:
