@@ -98,6 +98,7 @@ def test_found(text: str, plainly: str) -> None:
         "````\n```\n[1]\n````",
         r"\[1] and ![1](https://evil.example/) and \[1\]",
         "[2024] [a] [ref] [x1] [1 #ref: #refs #1 #ref:x <",
+        "[١] [ref_٠٠١] #ref:ref_٠٠٢ 【１】 [1, ２] <a[१]",
         "a <= b <- c << d <3",
     ],
 )

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from refdesk.wires.citations import CitationFinder, Cited, find
+from refdesk.wires.citations import MAX_CITED_CHARS, CitationFinder, Cited, find
 
 URLS = ["https://a.org/x", "http://b.org/(y)", "https://c.org"]
 PIECES = [
@@ -77,6 +77,7 @@ def test_cuts_change_nothing(pieces: list[str], cuts: list[int]) -> None:
         ("`a[1]` and [1]", ["[1]"]),
         ("``a ` [1]`` [2]", ["[2]"]),
         ("`` [1] ` [2]", ["[1]", "[2]"]),
+        ("so [١], [۲], [３], [१] and 【١】, [1, ٢]", []),
         ("```\n[1]\n```\n[2]", ["[2]"]),
     ],
 )
@@ -85,6 +86,16 @@ def test_markers(text: str, marked: list[str]) -> None:
     spans = [text[cited.start : cited.end] for cited in find(text, URLS)]
 
     assert spans == [text if mark == "*" else mark for mark in marked]
+
+
+def test_what_is_beyond_the_bounds_is_text() -> None:
+    """A marker longer than any, and a text longer than any, end the search and nothing else."""
+    long = f"[{'a' * 5_000}](https://a.org/x) [1] and `{'b' * 5_000}[2]`"
+    spans = [long[cited.start : cited.end] for cited in find(long, URLS)]
+
+    assert spans == ["https://a.org/x", "[1]", "[2]"]
+    assert find("a" * MAX_CITED_CHARS + "[1]", URLS) == []
+    assert len(find("b\n" * (MAX_CITED_CHARS // 2 - 2) + "[1]", URLS)) == 1
 
 
 def test_a_marker_is_told_as_soon_as_it_is_certain() -> None:

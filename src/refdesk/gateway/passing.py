@@ -31,7 +31,6 @@ from refdesk.upstream import Reply
 from refdesk.wires.base import Wire
 from refdesk.wires.document import Document, dump, string
 
-"""A batch of more bytes is read outside of the event loop."""
 _RESULTS: Final = re.compile(rb'("results_url"\s*+:\s*+")(https?://[^"]*+)"')
 _BATCHES: Final = b"/messages/batches/"
 _OPENAI_PATHS: Final = ("/responses", "/conversations")
