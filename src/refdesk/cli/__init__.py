@@ -13,7 +13,7 @@ from typing import Annotated, Final
 import typer
 
 from refdesk.cli._lazy import Lazy, lazy_group
-from refdesk.cli.output import FAILURE, say
+from refdesk.cli.output import FAILURE, put, say
 from refdesk.errors import RefdeskError
 
 COMMANDS: Final = {
@@ -47,7 +47,7 @@ def _version(wanted: bool) -> None:
     if wanted:
         from importlib.metadata import version
 
-        print(f"refdesk {version('refdesk')}")
+        put(f"refdesk {version('refdesk')}")
         raise typer.Exit
 
 

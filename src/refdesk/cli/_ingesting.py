@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from types import TracebackType
 from typing import TYPE_CHECKING, Final
 
-from refdesk.cli.output import err, say
+from refdesk.cli.output import err, put, say
 
 if TYPE_CHECKING:
     from rich.progress import Progress as RichProgress
@@ -109,9 +109,9 @@ def print_report(documents: Sequence[Document]) -> None:
     )
     notes = [(each.key, note) for each in documents for note in notes_of(each.report)]
     if notes:
-        print()
+        put("")
     for key, note in notes:
-        print(printable(f"{key}: {note}"))
+        put(printable(f"{key}: {note}"))
 
 
 def _row(document: Document) -> tuple[str, ...]:
@@ -160,7 +160,7 @@ def tell_added(added: Sequence[Added], collection: str) -> None:
 
     for each in added:
         if each.outcome in BAD or each.outcome == "skipped":
-            print(printable(f"{each.outcome}: {each.key}: {each.reason or 'no reason given'}"))
+            put(printable(f"{each.outcome}: {each.key}: {each.reason or 'no reason given'}"))
     counts = Counter(each.outcome for each in added)
     told = ", ".join(
         f"{counts[outcome]} {outcome}"

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 import typer
 
 from refdesk.cli.options import ConfigOption, IdentityOption, JsonOption, config_path, read_identity
-from refdesk.cli.output import FAILURE, out, print_json, say
+from refdesk.cli.output import FAILURE, out, print_json, put, put_drawn, say
 
 if TYPE_CHECKING:
     from refdesk.answering import Turn
@@ -257,18 +257,19 @@ def _writer() -> Callable[[Piece], None]:
     from refdesk.search.rendering import plain, terminal
 
     links = sys.stdout.isatty() and os.environ.get("TERM") != "dumb"
-    render = terminal if links else plain
 
     def write(piece: Piece) -> None:
-        sys.stdout.write(render(piece))
-        sys.stdout.flush()
+        if links:
+            put_drawn(terminal(piece))
+        else:
+            put(plain(piece), end="", flush=True)
 
     return write
 
 
 def _end(turn: Turn) -> None:
     answered = turn.answered
-    print(flush=True)
+    put("", flush=True)
     if answered is None:
         return
     if answered.cut_short:

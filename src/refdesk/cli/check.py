@@ -15,7 +15,7 @@ import typer
 from pydantic import BaseModel, ValidationError
 
 from refdesk.cli.options import ConfigOption, JsonOption, config_path
-from refdesk.cli.output import PROBLEMS, print_json, say
+from refdesk.cli.output import PROBLEMS, print_json, put, say
 from refdesk.config import Config, Draft, Loaded, examine, load
 from refdesk.config.dormant import dormant
 from refdesk.config.faults import Fault, in_order, schema_faults
@@ -47,13 +47,13 @@ def check(config: ConfigOption = None, json: JsonOption = False) -> None:
         print_json({"ok": not problems, "problems": problems, "notes": notes, "counts": counts})
     else:
         for problem in problems:
-            print(problem)
+            put(problem)
     if problems:
         say(_count(len(problems), "problem"))
         raise typer.Exit(PROBLEMS)
     if not json and draft.config:
         listed = ", ".join(_count(n, kind.rstrip("s")) for kind, n in _counts(draft.config).items())
-        print(f"{draft.path or 'the defaults'}: all is well: {listed}")
+        put(f"{draft.path or 'the defaults'}: all is well: {listed}")
 
 
 def examine_all(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-import sys
 from functools import partial
 from typing import Annotated, Any
 
@@ -11,7 +10,7 @@ import typer
 from pydantic import BaseModel
 
 from refdesk.cli.options import ConfigOption, JsonOption, config_path, read_config
-from refdesk.cli.output import FAILURE, fail, print_json, say
+from refdesk.cli.output import FAILURE, fail, print_json, put, say
 from refdesk.config import Loaded
 from refdesk.config.layers import Path, dotted
 from refdesk.config.schema import Config
@@ -38,7 +37,7 @@ def show(
         origins = {key: str(where) for key, where in loaded.origins.items()}
         print_json({"config": tree, "origins": origins} if origin else tree)
     else:
-        sys.stdout.write(_yaml(tree, loaded if origin else None))
+        put(_yaml(tree, loaded if origin else None), end="")
     for warning in loaded.warnings:
         say(warning)
 
@@ -62,7 +61,7 @@ def path(config: ConfigOption = None, json: JsonOption = False) -> None:
     if json:
         print_json({"path": str(found.absolute()) if found else None})
     elif found:
-        print(found.absolute())
+        put(str(found.absolute()))
     if found is None:
         fail("no file is read: there is no ./refdesk.yaml, and --config names none", FAILURE)
     if not found.is_file():

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from refdesk.cli.options import ConfigOption, IdentityOption, JsonOption, config_path, read_identity
-from refdesk.cli.output import FAILURE, PROBLEMS, out, print_json, say
+from refdesk.cli.output import FAILURE, PROBLEMS, out, print_json, put, say
 
 if TYPE_CHECKING:
     from refdesk.config import Config
@@ -68,7 +68,7 @@ def models(
             if json:
                 print_json({"database": name, "models": describe(found)})
             else:
-                print(dump_models(found), end="")
+                put(dump_models(found), end="")
             return
         scope = await _scope(handler, database, None, who)
         if json:
@@ -101,7 +101,7 @@ def lint(
             print_json({"valid": not wrong, "diagnostics": _plain(found)})
         else:
             for each in found:
-                print(each)
+                put(str(each))
         return wrong
 
     if _run(config, check):
@@ -136,9 +136,9 @@ def compile_(
         if json:
             print_json({"sql": written.sql, "params": dict(written.params)})
         else:
-            print(written.sql)
+            put(written.sql)
             for name, value in written.params.items():
-                print(f"  {name} = {value!r}")
+                put(f"  {name} = {value!r}")
         return True
 
     if not _run(config, show):

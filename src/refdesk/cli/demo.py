@@ -36,12 +36,11 @@ def demo(
     machine offers, else a small one that runs here.  Without a network, pages that come with
     Refdesk are searched.
     """
-    from rich.console import Console
-
     from refdesk.cli.output import fail
     from refdesk.demo.run import QUESTION, Wishes, run
     from refdesk.errors import RefdeskError
     from refdesk.telemetry import logs
+    from refdesk.terminal import console
 
     logs.set_up(level="ERROR")  # the demo itself tells what a log would
     wishes = Wishes(
@@ -52,7 +51,7 @@ def demo(
         port=port,
     )
     try:
-        status = run(wishes, env=os.environ, console=Console(highlight=False))
+        status = run(wishes, env=os.environ, console=console(highlight=False))
     except RefdeskError as exc:
         fail(str(exc))
     raise typer.Exit(status)

@@ -12,7 +12,7 @@ import typer
 
 from refdesk import clock
 from refdesk.cli.options import ConfigOption, JsonOption, read_config
-from refdesk.cli.output import FAILURE, print_json, say
+from refdesk.cli.output import FAILURE, print_json, put, say
 
 if TYPE_CHECKING:
     from refdesk.config import Config
@@ -99,7 +99,7 @@ def try_(
     if json:
         print_json(report)
     else:
-        print(f"{name}: {told(attempt)}")
+        put(f"{name}: {told(attempt)}")
         if report["remedy"]:
             say(report["remedy"])
     if not report["ok"]:

@@ -25,7 +25,7 @@ from refdesk.cli._collections import (
 )
 from refdesk.cli._ingesting import BAD, Bar, print_report, tell_added
 from refdesk.cli.options import ConfigOption, IdentityOption, JsonOption, read_identity
-from refdesk.cli.output import FAILURE, JsonList, print_json, say
+from refdesk.cli.output import FAILURE, JsonList, print_json, put, say
 
 if TYPE_CHECKING:
     from refdesk.kb.collection import Added, Knowledge, Progress
@@ -202,7 +202,7 @@ def show(
 
     for key, value in _collection(found, counts).items():
         if value not in (None, "", {}):
-            print(f"{key}: {value}")
+            put(f"{key}: {value}")
     print_columns(
         ("DOCUMENT", "STATUS", "PAGES", "CHUNKS", "CHARACTERS", "FROM"),
         [

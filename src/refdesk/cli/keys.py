@@ -8,7 +8,7 @@ import typer
 
 from refdesk import clock
 from refdesk.cli.options import ConfigOption, JsonOption, read_config
-from refdesk.cli.output import print_json, say
+from refdesk.cli.output import print_json, put, say
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -71,7 +71,7 @@ def create(
     if json:
         print_json({"token": token, **_shown(key)})
     else:
-        print(token)
+        put(token)
     say(f"the key {key.name!r} has the id {key.id} and {_until(key)}; its token is not shown again")
 
 

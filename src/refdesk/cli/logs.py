@@ -18,7 +18,8 @@ import typer
 
 from refdesk import clock
 from refdesk.cli.options import ConfigOption, JsonOption, read_config
-from refdesk.cli.output import say
+from refdesk.cli.output import put, say
+from refdesk.terminal import harmless_json
 
 if TYPE_CHECKING:
     from refdesk.config import Config
@@ -62,7 +63,7 @@ def logs(
         for logged in requests(
             loaded, follow=follow, degraded=degraded or None, limit=limit, since=start
         ):
-            print(write(logged), flush=follow)
+            put(write(logged), flush=follow)
         sys.stdout.flush()
     except KeyboardInterrupt:
         pass
@@ -172,4 +173,4 @@ def _json_line(logged: LoggedRequest) -> str:
 
     record: dict[str, Any] = msgspec.to_builtins(logged.record, builtin_types=(datetime,))
     record["time"] = logged.record.time.astimezone(UTC)
-    return msgspec.json.encode({"seq": logged.seq, **record}).decode()
+    return harmless_json(msgspec.json.encode({"seq": logged.seq, **record})).decode()

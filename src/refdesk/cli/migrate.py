@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from refdesk.cli.options import ConfigOption, JsonOption, read_config
-from refdesk.cli.output import PROBLEMS, print_json, say
+from refdesk.cli.output import PROBLEMS, print_json, put, say
 
 app = typer.Typer(add_completion=False)
 
@@ -39,9 +39,9 @@ def migrate(
         if json:
             print_json({"from": found, "to": SCHEMA, "changed": False, "problem": problem})
         elif problem is None:
-            print(f"{found}: up to date" if found else f"none yet: {SCHEMA} is made on first start")
+            put(f"{found}: up to date" if found else f"none yet: {SCHEMA} is made on first start")
         else:
-            print(f"from {found} to {SCHEMA}")
+            put(f"from {found} to {SCHEMA}")
         if problem is not None:
             say(problem)
             raise typer.Exit(PROBLEMS)
@@ -52,6 +52,6 @@ def migrate(
     if json:
         print_json({"store": name, "from": found, "to": SCHEMA, "changed": changed})
     elif not changed:
-        print(f"{name}: {SCHEMA}: up to date")
+        put(f"{name}: {SCHEMA}: up to date")
     else:
-        print(f"{name}: from {found or 'nothing'} to {SCHEMA}")
+        put(f"{name}: from {found or 'nothing'} to {SCHEMA}")

@@ -1,6 +1,8 @@
 """
 How commands speak: data on stdout, talk on stderr, and what an exit status means.
 
+All they write goes through here, so that nothing foreign steers the terminal.
+
 Rich is imported when something is drawn, so that help and pipes stay quick.
 """
 
@@ -13,6 +15,8 @@ from typing import TYPE_CHECKING, Any, Final, NoReturn
 
 import typer
 
+from refdesk.terminal import console, harmless, harmless_json
+
 if TYPE_CHECKING:
     from rich.console import Console
 
@@ -24,9 +28,7 @@ PROBLEMS: Final = 3
 
 @cache
 def _console(stderr: bool) -> Console:
-    from rich.console import Console
-
-    return Console(stderr=stderr, highlight=False, soft_wrap=True)
+    return console(stderr=stderr, highlight=False, soft_wrap=True)
 
 
 def out() -> Console:
@@ -39,9 +41,20 @@ def err() -> Console:
     return _console(True)
 
 
+def put(text: str, *, end: str = "\n", flush: bool = False) -> None:
+    """Write data on stdout, without what would steer a terminal."""
+    print(harmless(text), end=end, flush=flush)
+
+
+def put_drawn(text: str) -> None:
+    """Write what holds sequences of our own, and of nobody else, on a terminal at once."""
+    sys.stdout.write(text)
+    sys.stdout.flush()
+
+
 def say(message: str) -> None:
     """Tell the person at the terminal something; it is no data, and no markup is read in it."""
-    print(message, file=sys.stderr)
+    print(harmless(message), file=sys.stderr)
 
 
 def fail(message: str, code: int = FAILURE) -> NoReturn:
@@ -88,6 +101,7 @@ class JsonList:
 
 
 def _write(data: bytes) -> None:
+    data = harmless_json(data)
     sys.stdout.flush()
     if hasattr(sys.stdout, "buffer"):
         sys.stdout.buffer.write(data + b"\n")

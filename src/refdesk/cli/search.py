@@ -246,7 +246,8 @@ def _print_items(items: Sequence[ResultItem]) -> None:
             head.append(f"  {printable(item.published)}", Style(dim=True))
         out().print(head)
         if item.url:
-            out().print(Text(margin).append(item.url, Style(color="blue", link=item.url)))
+            link = Style(color="blue", link=item.url)
+            out().print(Text(margin).append(printable(item.url), link))
         text = " ".join(item.content.split())
         if text:
             cut = text if len(text) <= _SNIPPET_CHARS else text[: _SNIPPET_CHARS - 1] + "…"

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from refdesk.cli.options import ConfigOption, config_path
-from refdesk.cli.output import say
+from refdesk.cli.output import put, say
 
 if TYPE_CHECKING:
     from refdesk.config import Loaded
@@ -61,6 +61,6 @@ def serve(
         say("note: no client key is asked for (auth.required)")
 
     def up(url: str) -> None:
-        print(url, flush=True)
+        put(url, flush=True)
 
     raise typer.Exit(server.serve(loaded, load, on_up=up))

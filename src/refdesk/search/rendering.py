@@ -7,17 +7,14 @@ shown without one.  Pieces are rendered one at a time, so this works while the a
 
 from __future__ import annotations
 
-import re
 from typing import Final
 from urllib.parse import quote
 
 from refdesk.http import is_web_url
 from refdesk.search.citations import Citation, Piece
+from refdesk.terminal import harmless
 from refdesk.types import Reference
 
-_UNPRINTABLE: Final = re.compile(
-    "[\x00-\x08\x0b-\x1f\x7f-\x9f\u200b-\u200f\u202a-\u202e\u2066-\u2069]"
-)
 _URL_SAFE: Final = "!#$%&'*+,/:;=?@[]~"
 
 
@@ -38,8 +35,8 @@ def markdown(piece: Piece) -> str:
 def terminal(piece: Piece) -> str:
     """Return a piece for a terminal: citations can be clicked, nothing else controls it."""
     if isinstance(piece, Citation):
-        return _UNPRINTABLE.sub("", piece.label) + "".join(map(_terminal_link, piece.references))
-    return _UNPRINTABLE.sub("", piece.text)
+        return harmless(piece.label) + "".join(map(_terminal_link, piece.references))
+    return harmless(piece.text)
 
 
 def _markdown_link(reference: Reference) -> str:

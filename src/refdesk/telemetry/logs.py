@@ -18,6 +18,8 @@ from typing import Any, Final
 
 import structlog
 
+from refdesk.terminal import harmless
+
 _KEY: Final = re.compile(
     r"\b(?:sk|pk|rk|rdk|tvly|gsk|xai|hf|ghp|key)[-_][A-Za-z0-9_-]{8,}"
     r"|(?<=[?&])(?:api_?key|key|token)=[^&\s\"']+|(?i:bearer)\s+[A-Za-z0-9._~+/=-]{8,}"
@@ -48,11 +50,12 @@ def set_up(*, level: str = "INFO", json: bool | None = None) -> None:
         wrapper_class=structlog.make_filtering_bound_logger(level),
         logger_factory=structlog.stdlib.LoggerFactory(),
     )
+    last: list[Any] = [renderer] if as_json else [_harmless, renderer]
     handler = logging.StreamHandler(sys.stderr)
     handler.setFormatter(
         structlog.stdlib.ProcessorFormatter(
             foreign_pre_chain=shared,
-            processors=[structlog.stdlib.ProcessorFormatter.remove_processors_meta, renderer],
+            processors=[structlog.stdlib.ProcessorFormatter.remove_processors_meta, *last],
         )
     )
     root = logging.getLogger()
@@ -69,6 +72,14 @@ def set_up(*, level: str = "INFO", json: bool | None = None) -> None:
     # Session ids, and whole messages of foreign servers with tracebacks; we tell of both ourselves.
     logging.getLogger("mcp").setLevel(logging.ERROR)
     logging.getLogger("mcp.client").setLevel(logging.CRITICAL)
+
+
+def _harmless(_: Any, __: str, event: MutableMapping[str, Any]) -> MutableMapping[str, Any]:
+    """Take out what would steer the terminal that the line is shown on."""
+    for name, value in event.items():
+        if isinstance(value, str):
+            event[name] = harmless(value)
+    return event
 
 
 def mask_keys(_: Any, __: str, event: MutableMapping[str, Any]) -> MutableMapping[str, Any]:
