@@ -94,7 +94,7 @@ def list_(config: ConfigOption = None, json: JsonOption = False) -> None:
     from refdesk.cli._table import print_columns
 
     print_columns(
-        ("ID", "NAME", "STATE", "SEARCHES TODAY", "CREATED", "EXPIRES", "CLAIMS"),
+        ("ID", "NAME", "STATE", "SEARCHES TODAY", "A MINUTE", "CREATED", "EXPIRES", "CLAIMS"),
         [
             (
                 row["id"],
@@ -102,6 +102,7 @@ def list_(config: ConfigOption = None, json: JsonOption = False) -> None:
                 row["state"],
                 f"{row['searches_today']}"
                 + (f"/{row['searches_per_day']}" if row["searches_per_day"] is not None else ""),
+                f"{row['requests_per_minute'] or 'any'}",
                 f"{row['created']:%Y-%m-%d}",
                 f"{row['expires']:%Y-%m-%d %H:%MZ}" if row["expires"] else "never",
                 _compact(row["claims"]),
