@@ -80,6 +80,7 @@ def test_rerank(rerank: Any, top_n: int | None) -> None:
         ({"query": "q", "wheres": [{}] * 1001}, "wheres has 1001 entries"),
         ({"query": "q", "orders": ["a"] * 1001}, "orders has 1001 entries"),
         ({"query": "q", "models": ["m" * 3000]}, "models holds a text of 3000 characters"),
+        ({"query": "q" * 100_001}, "query has 100001 characters; give up to 100000"),
         ({"query": "q", "engine": "e" * 3000}, "engine has 3000 characters; give up to 2048"),
         ({"query": "q", "limit": 10**5000}, "limit is a very large number; give up to 1000000"),
         ({"query": "q", "threshold": 10**5000}, "threshold is a very large number"),

@@ -15,6 +15,7 @@ import msgspec
 
 from refdesk.errors import WireError
 from refdesk.search.options import BadOption, read_request
+from refdesk.wires.bounds import check_bounds
 
 MAX_QUERIES: Final = 10
 """Queries in one request to ``/v1/search``; more are refused (400)."""
@@ -95,6 +96,7 @@ def read_search(body: bytes, *, engine: str | None = None) -> Asked:
 
 def read_object(body: bytes) -> dict[str, Any]:
     """Return the JSON object that a body is, or raise WireError (400)."""
+    check_bounds(body)
     try:
         given = msgspec.json.decode(body)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as exc:

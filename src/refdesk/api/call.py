@@ -41,6 +41,8 @@ if TYPE_CHECKING:
 
 _JSON: Final = b"application/json"
 _PROBLEM: Final = b"application/problem+json"
+MAX_JSON_BYTES: Final = 4 * 1024 * 1024
+"""Bytes of a JSON body below `/api/v1`; a larger one is answered with 413."""
 _MAX_FAULTS: Final = 5
 """Faults of a body that one answer names; the others are named when these are mended."""
 _SHOWN_CHARS: Final = 80
@@ -116,7 +118,7 @@ class Call:
 
     async def body(self) -> bytes:
         """Return the body; WireError if it is too large, too slow, or encoded."""
-        limit = self.host.limits.body_bytes
+        limit = min(self.host.limits.body_bytes, MAX_JSON_BYTES)
         return await self.client.read_body(self.scope["headers"], max_bytes=limit)
 
     def end_when_left(self) -> None:

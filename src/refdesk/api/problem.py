@@ -12,6 +12,7 @@ import msgspec
 
 from refdesk.errors import WireError
 from refdesk.gateway.client import HeaderList
+from refdesk.wires.bounds import check_bounds
 
 
 def problem(status: int, detail: str, **more: Any) -> bytes:
@@ -37,6 +38,7 @@ def reply_headers(kind: bytes, request_id: str) -> HeaderList:
 def read_json(body: bytes, example: Mapping[str, Any]) -> dict[str, Any]:
     """Return the JSON object that a body is, or raise WireError (400) with an example of one."""
     shown = msgspec.json.encode(example).decode()
+    check_bounds(body)
     try:
         given = msgspec.json.decode(body)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as exc:

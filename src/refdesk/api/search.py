@@ -31,6 +31,7 @@ from refdesk.gateway.gate import Right
 from refdesk.gateway.headers import refusal_headers
 from refdesk.gateway.host import Host
 from refdesk.gateway.log import Entry, RequestLog
+from refdesk.gateway.offloading import LARGE_READ, off_loop
 from refdesk.gateway.root import Mount
 from refdesk.ids import new_request_id
 from refdesk.kb.permission import may_read
@@ -183,8 +184,8 @@ class _Call:
             )
             self._entry.client_request_id = self._client.request_id
             self._entry.incognito = self._client.incognito
-            asked = read(body)
-            write = writer(body)
+            asked = await off_loop(len(body), read, body, above=LARGE_READ)
+            write = await off_loop(len(body), writer, body, above=LARGE_READ)
             results = await self._results(asked)
             failed = [result for result in results if result.error is not None]
             if strict and results and len(failed) == len(results):

@@ -26,6 +26,8 @@ MAX_LISTED: Final = 1_000
 """Entries of any other list of a search, such as sites, models or conditions; more are refused."""
 MAX_ENTRY_CHARS: Final = 2_048
 """Characters of a name, or of a text in such a list; a longer one is refused."""
+MAX_QUERY_CHARS: Final = 100_000
+"""Characters of a question; a longer one is refused.  Each source cuts one for itself, too."""
 MAX_COUNT: Final = 1_000_000
 """The largest number of results that a search may ask for; a larger one is refused."""
 
@@ -149,8 +151,9 @@ def _text(name: str, value: Any) -> str:
     text = value.strip()
     if not text and name != "query":
         raise BadOption(f"{name} is empty; leave it out or name one")
-    if len(text) > MAX_ENTRY_CHARS and name != "query":  # each source cuts a question for itself
-        raise BadOption(f"{name} has {len(text)} characters; give up to {MAX_ENTRY_CHARS}")
+    most = MAX_QUERY_CHARS if name == "query" else MAX_ENTRY_CHARS
+    if len(text) > most:
+        raise BadOption(f"{name} has {len(text)} characters; give up to {most}")
     return text
 
 
