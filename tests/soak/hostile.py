@@ -73,7 +73,8 @@ class Peers:
                         if line.startswith(b"content-length:"):
                             length = int(line[15:])
                     await reader.readexactly(length)
-                    body = json.dumps(answer()).encode()
+                    # The quiet client gets what a well-behaved upstream says.
+                    body = json.dumps(answer(hostile=b"x-mark: hostile" in head)).encode()
                     writer.write(
                         b"HTTP/1.1 200 OK\r\ncontent-type: application/json\r\n"
                         b"content-length: %d\r\n\r\n" % len(body) + body
@@ -83,8 +84,8 @@ class Peers:
 
         return serve
 
-    def _model(self) -> dict[str, Any]:
-        self.calls += 1
+    def _model(self, *, hostile: bool) -> dict[str, Any]:
+        self.calls += hostile
         hostile = ("[1](" * 20_000, "``a`" * 20_000, "[" * 50_000, "٣" * 1_000)
         text = "On 7 October 2025 [1]." + (
             hostile[self.calls // 5 % 4] if self.calls % 5 == 0 else ""
@@ -104,7 +105,8 @@ class Peers:
             "usage": {"prompt_tokens": 1, "completion_tokens": 1, "total_tokens": 2},
         }
 
-    def _engine(self) -> dict[str, Any]:
+    def _engine(self, *, hostile: bool) -> dict[str, Any]:
+        del hostile  # rows are hostile for all
         rows = [
             {"t": f"Python {n} <b" * 20, "u": f"https://example.com/{n}", "s": "<" * 2_000}
             for n in range(9)

@@ -142,10 +142,16 @@ class Gateway:
             raise x.thread_refusal()
         if request.wire is not messages:
             request.keeps = self._is_kept(request, document)
-        if request.way.terms.always or await request.off_loop(concerns_search, body, request.wire):
+        # Asked here, not by `off_loop`: most bodies are small, and a coroutine costs as much.
+        small = request.size <= LARGE_READ
+        if request.way.terms.always or (
+            concerns_search(body, request.wire)
+            if small
+            else await request.off_loop(concerns_search, body, request.wire)
+        ):
             await self._exchange(request, document)
             return
-        outgoing = await request.off_loop(bytes, document)
+        outgoing = bytes(document) if small else await request.off_loop(bytes, document)
         if head.stream:
             await self._pass_stream(request, outgoing)
         else:
@@ -334,7 +340,10 @@ class Request:
                 client.watch(asyncio.current_task())  # type: ignore[arg-type]
                 await answer(self, body)  # type: ignore[misc]
                 return
-            document, head = await off_loop(self.size, self._read, body, above=LARGE_READ)
+            if self.size <= LARGE_READ:
+                document, head = self._read(body)
+            else:
+                document, head = await self.off_loop(self._read, body)
             self.head = head
             entry.model, entry.stream = head.model[:MAX_NAME_CHARS], head.stream
             self.target = target = self.gateway.targets.find(head.model)
