@@ -32,7 +32,6 @@ from refdesk.gateway.targets import build_targets
 from refdesk.kb.opening import KnowledgeBase
 from refdesk.kb.resuming import take_over
 from refdesk.mcp_server import McpFace
-from refdesk.records import ReferenceBook
 from refdesk.search import Searcher
 from refdesk.store import KeyRing, Store
 from refdesk.store.quota import RequestRates, Reservation, SearchQuota
@@ -123,7 +122,8 @@ class Application:
             log=self.log,
             settings=_settings(config),
         )
-        self.references = ReferenceBook(store)
+        assert self.parts.book is not None, "a server always has a store"
+        self.references = self.parts.book
         self.mcp = McpFace(self, self.references, self.log)
         self.root = Root(
             self.gateway,

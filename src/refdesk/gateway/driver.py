@@ -200,11 +200,6 @@ class Driver:
         }
         return x.Recalled(History(rows=rows, searches=searches), earlier)
 
-    def forget(self) -> None:
-        """Drop the searches held in memory; the store still has them."""
-        self._by_id.clear()
-        self._by_conversation.clear()
-
     def _keep(self, found: FoundSearch, entry: Entry) -> None:
         if entry.incognito:
             return
